@@ -22,11 +22,11 @@ import type { SyncFacade } from "../sync/index.ts";
 import type { WorkQueue } from "../work/index.ts";
 import type { BootstrapOptions } from "./bootstrap-options.ts";
 import type { BootstrapStatus, FeatureSwitches } from "./bootstrap-status.ts";
+import { writeWhole } from "./data-folder/token.ts";
 import { type Ground, openFolder, openStore } from "./ground.ts";
 import { ensurePlans, plansFor } from "./pipeline/plans.ts";
 import { type AppServices, createServices } from "./services.ts";
 import type { Settings } from "./settings.ts";
-import { writeWhole } from "./token.ts";
 import { type Wired, wireUnits } from "./wiring.ts";
 
 /** A running coordination: a value with a life, not a place in the module. Two of them may live in one process. */

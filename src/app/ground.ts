@@ -25,12 +25,12 @@ import {
 import { EventRouter, type Store } from "../router/index.ts";
 import { createMetrics, measuredStore } from "../surfaces/index.ts";
 import type { BootstrapOptions } from "./bootstrap-options.ts";
-import { guardDataDir } from "./folder-lock.ts";
-import { lostJournal } from "./lost-journal.ts";
-import { makePrivateFile } from "./private-file.ts";
+import { guardDataDir } from "./data-folder/folder-lock.ts";
+import { lostJournal } from "./data-folder/lost-journal.ts";
+import { makePrivateFile } from "./data-folder/private-file.ts";
+import { watchStore } from "./data-folder/watch-store.ts";
 import type { Settings } from "./settings.ts";
 import { readVersion } from "./version.ts";
-import { watchStore } from "./watch-store.ts";
 
 export const DATABASE_FILE = "coordination.db";
 

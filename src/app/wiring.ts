@@ -22,14 +22,14 @@ import { namedWhy } from "./causes/named.ts";
 import { whyConfig } from "./causes/why-config.ts";
 import { whyJobOrNode } from "./causes/why-job-or-node.ts";
 import { withRented } from "./causes/why-rented.ts";
+import { socketPathFor } from "./data-folder/socket-path.ts";
+import { readToken } from "./data-folder/token.ts";
 import type { Ground } from "./ground.ts";
 import { profileOf } from "./profile.ts";
 import { readRecordedWiring } from "./recorded-wiring.ts";
 import { liveRegistry, withOwnUnits } from "./registry.ts";
 import type { AppServices } from "./services.ts";
 import { serveControl } from "./serving.ts";
-import { socketPathFor } from "./socket-path.ts";
-import { readToken } from "./token.ts";
 
 /** How far the process is, and how it is told to end. */
 export interface Life {

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { PLENTY, workWorld } from "../../test/unit/work/work-world.ts";
 import { createClaimDesk } from "./claim-desk.ts";
-import type { ClaimRequest } from "./claim-request.ts";
+import type { ClaimRequest } from "./job/claim-request.ts";
 import { claimDeskLimits } from "./limits.ts";
 
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import { type Clock, OperatingError, type Timer } from "../kernel/index.ts";
-import type { Lease } from "./claim.ts";
-import type { ClaimRequest } from "./claim-request.ts";
+import type { Lease } from "./claims/claim.ts";
+import type { ClaimRequest } from "./job/claim-request.ts";
 import { claimDeskLimits } from "./limits.ts";
 import type { WorkQueue } from "./work-queue.ts";
 

@@ -13,27 +13,27 @@
  * - everything is bounded: the queue, payloads, evidence, error texts, dependencies, attempts, returns, and how long finished
  *   jobs are kept. A job may only wait for jobs that exist, so no cycle can come about.
  *
- * A change is decided on the caller's side and checked by the writer (see `plan.ts`): nobody waits for a lock, and what was
- * decided on rows that have changed meanwhile is decided anew. States and steps are one table, `states.ts`.
+ * A change is decided on the caller's side and checked by the writer (see `queue/plan.ts`): nobody waits for a lock, and what was
+ * decided on rows that have changed meanwhile is decided anew. States and steps are one table, `job/states.ts`.
  */
-export type { Answer } from "./answers.ts";
 export { BackpressureLevel, type QueueLevel, rateMultiplierOf } from "./backpressure.ts";
-export type { Lease } from "./claim.ts";
 export type { ClaimDesk } from "./claim-desk.ts";
-export { failureSchema, type WorkFailure } from "./failure.ts";
-export { type JobSpecInput, jobSpecSchema, savedSchema } from "./job.ts";
-export { type Evidence, type EvidenceInput, evidenceSchema, kindsWith, TaskType } from "./kinds.ts";
-export { boundedMetrics, METRIC_LIMITS } from "./lease.ts";
+export type { Lease } from "./claims/claim.ts";
+export type { Candidate, Placement } from "./claims/placement.ts";
+export { failureSchema, type WorkFailure } from "./job/failure.ts";
+export { type JobSpecInput, jobSpecSchema, savedSchema } from "./job/job.ts";
+export { type Evidence, type EvidenceInput, evidenceSchema, kindsWith, TaskType } from "./job/kinds.ts";
+export { JOB_ORDERS, JOB_STATES } from "./job/states.ts";
+export { URGENCIES, type Urgency } from "./job/urgency.ts";
+export { boundedMetrics, METRIC_LIMITS } from "./leases/lease.ts";
 export { resultLimits } from "./limits.ts";
 export { LIVE_BOARD_LIMITS } from "./live-boards.ts";
 export type { JobsOfSort } from "./load/load-forecast.ts";
 export { whyHeldBack } from "./node-policy.ts";
-export type { Candidate, Placement } from "./placement.ts";
+export type { Answer } from "./queue/answers.ts";
 export { createWorkServices, type WorkServices } from "./services.ts";
 export { workSettings } from "./settings.ts";
-export { JOB_ORDERS, JOB_STATES } from "./states.ts";
 export { pressures as queuePressures, QUEUE_SCOPE } from "./units/work-queue-monitor/work-queue-monitor.unit.ts";
 export { workStorePart, workUnits } from "./units.ts";
-export { URGENCIES, type Urgency } from "./urgency.ts";
 export { filesInResults, heldJobs, type JobView, showJob } from "./views.ts";
 export { WorkQueue } from "./work-queue.ts";

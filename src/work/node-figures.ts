@@ -1,5 +1,5 @@
 import type { Store } from "../router/index.ts";
-import { resultsResidual } from "./results-residual.ts";
+import { resultsResidual } from "./leases/results-residual.ts";
 
 /** What a node has done in the last day. */
 export interface NodeFigures {

@@ -2,7 +2,7 @@ import { defined, sumOf } from "../kernel/index.ts";
 import { settingDefaults } from "../kernel/settings/index.ts";
 import { defineTable, type StateTable, type Store } from "../router/index.ts";
 import { slotLimits } from "./limits.ts";
-import type { NodePolicy, NodeVerdict } from "./queue-state.ts";
+import type { NodePolicy, NodeVerdict } from "./queue/queue-state.ts";
 import { workSettings } from "./settings.ts";
 import { slotsWords } from "./slots-words.ts";
 

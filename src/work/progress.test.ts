@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { EVIDENCE, PLENTY, type WorkWorld, workWorld } from "../../test/unit/work/work-world.ts";
 import { createClaimDesk } from "./claim-desk.ts";
-import { jobDurations, nodePaces, quantile } from "./durations.ts";
-import type { Progress } from "./lease.ts";
+import { jobDurations, nodePaces, quantile } from "./job/durations.ts";
+import type { Progress } from "./leases/lease.ts";
 
 const worlds: WorkWorld[] = [];
 afterEach(async () => {

@@ -1,10 +1,10 @@
 import { type Clock, defined, type Random } from "../kernel/index.ts";
 import type { EventRouter, Store } from "../router/index.ts";
 import { type ClaimDesk, createClaimDesk } from "./claim-desk.ts";
-import { kindsWith, type WorkKinds } from "./kinds.ts";
+import { kindsWith, type WorkKinds } from "./job/kinds.ts";
 import { createLiveBoards, type LiveBoards } from "./live-boards.ts";
 import { admissionLimitDefaults, storedNodePolicy } from "./node-policy.ts";
-import type { JudgeFile } from "./open-queue.ts";
+import type { JudgeFile } from "./queue/open-queue.ts";
 import type { WorkSettings } from "./settings.ts";
 import { WorkQueue } from "./work-queue.ts";
 

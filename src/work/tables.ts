@@ -1,9 +1,9 @@
 import { assert, OperatingError } from "../kernel/index.ts";
 import { insertRow } from "../router/sql-rows.ts";
 import { defineOperation, defineStoreModule, type SqlValue, type Transaction } from "../router/store.port.ts";
-import type { StoredJob } from "./job.ts";
+import type { StoredJob } from "./job/job.ts";
+import { MAX_BACKOFF_MS } from "./job/retry-rules.ts";
 import { workMigrations } from "./migrations.ts";
-import { MAX_BACKOFF_MS } from "./retry-rules.ts";
 
 /** What can change in the life of a job. */
 export const CHANGING = [

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { EVIDENCE, PLENTY, type WorkWorld, workWorld } from "../../test/unit/work/work-world.ts";
 import { defineCoordinator } from "../daemons/index.ts";
-import { Durations } from "./durations.ts";
+import { Durations } from "./job/durations.ts";
 import { jobReaperLimits } from "./limits.ts";
 import { storedNodePolicy } from "./node-policy.ts";
 import { globalTaskCoordinator } from "./units/global-task-coordinator/global-task-coordinator.unit.ts";

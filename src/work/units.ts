@@ -1,5 +1,5 @@
 import { definePart } from "../daemons/index.ts";
-import { WORK_STORE } from "./queue-changes.ts";
+import { WORK_STORE } from "./queue/queue-changes.ts";
 import type { WorkServices } from "./services.ts";
 import { globalTaskCoordinator } from "./units/global-task-coordinator/global-task-coordinator.unit.ts";
 import { jobReaper } from "./units/job-reaper/job-reaper.unit.ts";

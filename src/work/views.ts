@@ -1,12 +1,12 @@
 import { type Json, sumOf } from "../kernel/index.ts";
 import { conditions, type SqlValue, type Store } from "../router/index.ts";
-import { type EarlierLease, earlierLeases } from "./earlier-leases.ts";
-import { type SavedCheckpoint, type StoredJob, seqOf, workIdOf } from "./job.ts";
-import type { FailedOutcome } from "./job-events.ts";
-import type { Evidence } from "./kinds.ts";
-import type { Lanes } from "./lanes.ts";
-import type { JobOrder, JobState } from "./states.ts";
-import { type Urgency, urgencyOf } from "./urgency.ts";
+import { type EarlierLease, earlierLeases } from "./job/earlier-leases.ts";
+import { type SavedCheckpoint, type StoredJob, seqOf, workIdOf } from "./job/job.ts";
+import type { Evidence } from "./job/kinds.ts";
+import type { JobOrder, JobState } from "./job/states.ts";
+import { type Urgency, urgencyOf } from "./job/urgency.ts";
+import type { FailedOutcome } from "./queue/job-events.ts";
+import type { Lanes } from "./queue/lanes.ts";
 
 type Reader = Pick<Store, "read">;
 type Scanner = Pick<Store, "scan">;

@@ -1,11 +1,11 @@
 import type { Store } from "../router/index.ts";
-import { workIdOf } from "./job.ts";
-import { whyNotThere } from "./needs.ts";
-import { type Candidate, whyNotOn } from "./placement.ts";
-import type { QueueState } from "./queue-state.ts";
+import { type Candidate, whyNotOn } from "./claims/placement.ts";
+import { type UntakenJob, whyUntaken } from "./claims/untaken.ts";
+import { workIdOf } from "./job/job.ts";
+import { whyNotThere } from "./job/needs.ts";
+import type { QueueState } from "./queue/queue-state.ts";
 import { isDue } from "./tables.ts";
 import type { WaitingJob } from "./units/job-scheduler/decide.ts";
-import { type UntakenJob, whyUntaken } from "./untaken.ts";
 import { fronts, heldJobs } from "./views.ts";
 
 type Reader = Pick<Store, "read">;

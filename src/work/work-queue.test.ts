@@ -2,8 +2,8 @@ import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { EVIDENCE, PLENTY, type WorkWorld, withWork, workWorld } from "../../test/unit/work/work-world.ts";
 import { inThreadStore, memoryWriter } from "../adapters/sqlite/in-thread-store.ts";
 import { defined, listeningTime, virtualClock } from "../kernel/index.ts";
-import { kindsWith } from "./kinds.ts";
-import type { JudgeFile } from "./open-queue.ts";
+import { kindsWith } from "./job/kinds.ts";
+import type { JudgeFile } from "./queue/open-queue.ts";
 
 const worlds: WorkWorld[] = [];
 afterEach(async () => {

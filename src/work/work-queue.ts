@@ -1,18 +1,16 @@
 import { type Clock, defined, type Json } from "../kernel/index.ts";
 import type { AnyEvent, RemoteSpan, Store } from "../router/index.ts";
-import { type AddedJob, addJobs } from "./add.ts";
-import { type Answer, each, only } from "./answers.ts";
-import type { Lease } from "./claim.ts";
-import { claimMany, promote } from "./claim-many.ts";
-import type { ClaimRequest } from "./claim-request.ts";
-import type { DurationRow, PaceRow } from "./durations.ts";
-import type { WorkFailure } from "./failure.ts";
-import { type Forecast, forecastNext } from "./forecast.ts";
-import { forgetFinished } from "./forget.ts";
-import type { JobSpecInput, LeaseRef, SavedInput } from "./job.ts";
-import { expectedMs, idleOf } from "./job-times.ts";
-import type { EvidenceInput } from "./kinds.ts";
-import type { KnownWorkers } from "./known-workers.ts";
+import type { Lease } from "./claims/claim.ts";
+import { claimMany, promote } from "./claims/claim-many.ts";
+import { type Candidate, type Placement, placementOf, whyJobNotOn } from "./claims/placement.ts";
+import type { UntakenJob } from "./claims/untaken.ts";
+import type { ClaimRequest } from "./job/claim-request.ts";
+import type { DurationRow, PaceRow } from "./job/durations.ts";
+import type { WorkFailure } from "./job/failure.ts";
+import type { JobSpecInput, LeaseRef, SavedInput } from "./job/job.ts";
+import type { EvidenceInput } from "./job/kinds.ts";
+import type { JobState } from "./job/states.ts";
+import { expectedMs, idleOf } from "./leases/job-times.ts";
 import {
   type AfterFailure,
   type BeatAnswer,
@@ -22,24 +20,26 @@ import {
   type Progress,
   releaseJob,
   startJob,
-} from "./lease.ts";
-import type { Idle } from "./lease-times.ts";
+} from "./leases/lease.ts";
+import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from "./leases/orders.ts";
+import { type Reaped, type ReapPass, reapAll } from "./leases/reap.ts";
+import { resultsResidual } from "./leases/results-residual.ts";
 import { utilizationLimits } from "./limits.ts";
 import { type JobsOfSort, jobsAfter, type LoadForecast, loadForecastOf, storedForecast } from "./load/load-forecast.ts";
+import { type Forecast, forecastNext } from "./next-jobs.ts";
 import { type NodeFigures, type NodeRate, nodeFigures, nodeRates } from "./node-figures.ts";
-import type { NodeOutcomes } from "./node-outcomes.ts";
 import { allNodeSlots, idleSince, type NodeSlots, type NodeTroubles, nodesStuck, nodeTroubles } from "./node-policy.ts";
-import { type JudgeFile, openQueueState, type WorkQueueOptions } from "./open-queue.ts";
-import { cancelJob, evictNode, type OrderOptions, preemptJob, retryJob } from "./orders.ts";
-import { type Candidate, type Placement, placementOf, whyJobNotOn } from "./placement.ts";
-import type { Plan } from "./plan.ts";
-import { type JoinedContext, QueueChanges } from "./queue-changes.ts";
-import type { NodeVerdict, QueueState } from "./queue-state.ts";
-import { type Reaped, type ReapPass, reapAll } from "./reap.ts";
-import { resultsResidual } from "./results-residual.ts";
-import type { JobState } from "./states.ts";
+import { type AddedJob, addJobs } from "./queue/add.ts";
+import { type Answer, each, only } from "./queue/answers.ts";
+import { forgetFinished } from "./queue/forget.ts";
+import type { KnownWorkers } from "./queue/known-workers.ts";
+import type { Idle } from "./queue/lease-times.ts";
+import type { NodeOutcomes } from "./queue/node-outcomes.ts";
+import { type JudgeFile, openQueueState, type WorkQueueOptions } from "./queue/open-queue.ts";
+import type { Plan } from "./queue/plan.ts";
+import { type JoinedContext, QueueChanges } from "./queue/queue-changes.ts";
+import type { NodeVerdict, QueueState } from "./queue/queue-state.ts";
 import type { WaitingJob } from "./units/job-scheduler/decide.ts";
-import type { UntakenJob } from "./untaken.ts";
 import {
   findJobs,
   type HeldJob,

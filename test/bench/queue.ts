@@ -8,7 +8,7 @@ import { builtinRows, createCatalog } from "../../src/events/index.ts";
 import { silentLog, systemClock, systemRandom } from "../../src/kernel/index.ts";
 import { EventRouter } from "../../src/router/index.ts";
 import { type Lease, WorkQueue } from "../../src/work/index.ts";
-import { defineKind } from "../../src/work/kinds.ts";
+import { defineKind } from "../../src/work/job/kinds.ts";
 import { byHand } from "./queue-by-hand.ts";
 import { inFolder } from "./support/folder.ts";
 import { defineBench, sized } from "./support/frame.ts";

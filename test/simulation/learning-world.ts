@@ -37,7 +37,7 @@ import {
 } from "../../src/pipeline/stage/index.ts";
 import { type AnyEvent, createWriteSet, EventRouter } from "../../src/router/index.ts";
 import { type EvidenceInput, type Lease, WorkQueue } from "../../src/work/index.ts";
-import { defineKind } from "../../src/work/kinds.ts";
+import { defineKind } from "../../src/work/job/kinds.ts";
 import { type FileShelf, fileShelf, inputOf, learningUnits, playMatch, sha } from "../unit/pipeline/learning-world.ts";
 import { testServices } from "../unit/pipeline/services.ts";
 

@@ -19,8 +19,8 @@ import {
 } from "../../src/kernel/index.ts";
 import { EventRouter } from "../../src/router/index.ts";
 import { type Lease, WorkQueue } from "../../src/work/index.ts";
-import type { LeaseRef } from "../../src/work/job.ts";
-import { defineKind } from "../../src/work/kinds.ts";
+import type { LeaseRef } from "../../src/work/job/job.ts";
+import { defineKind } from "../../src/work/job/kinds.ts";
 import { withWork } from "../unit/work/work-world.ts";
 
 export type WorkPlant =

@@ -34,8 +34,8 @@ export interface MutantOptions {
 }
 export const tiny: MutantOptions = {
   room: "work",
-  file: "work/fair-share",
-  tests: "work/fair-share",
+  file: "work/queue/fair-share",
+  tests: "work/queue/fair-share",
   lines: 12,
   try: "stryker",
 };

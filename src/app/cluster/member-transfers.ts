@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { type RunningTransfers, startTransfers } from "../../adapters/transports/transfers.ts";
 import { defined, type Log, messageOf } from "../../kernel/index.ts";
 import type { ArtifactStore, Wanted } from "../../sync/index.ts";
+import { ticketKeyIn } from "../data-folder/ticket-key.ts";
 import type { Settings } from "../settings.ts";
-import { ticketKeyIn } from "../ticket-key.ts";
 import type { MemberAddress } from "./messages.ts";
 
 export interface MemberTransfersOptions {

@@ -26,9 +26,9 @@ import {
   openLink,
   SNAPSHOT_HEADERS,
 } from "../../surfaces/index.ts";
-import { makePrivateFile } from "../private-file.ts";
+import { makePrivateFile } from "../data-folder/private-file.ts";
+import { writeWhole } from "../data-folder/token.ts";
 import type { Settings } from "../settings.ts";
-import { writeWhole } from "../token.ts";
 import { clusterTokenIn } from "./cluster-token.ts";
 import { logOptionsOf } from "./log-options.ts";
 import { type JoinFrom, type Made, needServers, othersHeard, placeOf, positionOf, withFolder } from "./setup.ts";

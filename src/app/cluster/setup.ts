@@ -27,12 +27,12 @@ import {
   SNAPSHOT_HEADERS,
   type TlsTrust,
 } from "../../surfaces/index.ts";
-import { guardDataDir } from "../folder-lock.ts";
+import { guardDataDir } from "../data-folder/folder-lock.ts";
+import { makePrivateFile } from "../data-folder/private-file.ts";
+import { writeWhole } from "../data-folder/token.ts";
 import { DATABASE_FILE } from "../ground.ts";
-import { makePrivateFile } from "../private-file.ts";
 import type { Settings } from "../settings.ts";
 import { storeModules } from "../store-modules.ts";
-import { writeWhole } from "../token.ts";
 import { logOptionsOf } from "./log-options.ts";
 
 export const placeOf = ({ dataDir }: Settings) => join(dataDir, DATABASE_FILE);

@@ -4,7 +4,7 @@ import type { ClusterView } from "../../cluster/index.ts";
 import { type Clock, defined, type Log, OperatingError } from "../../kernel/index.ts";
 import { openLink, tellFiles } from "../../surfaces/index.ts";
 import { createMemberFiles, type MemberFileNews } from "../../sync/index.ts";
-import { artifactStoreOf } from "../artifact-files.ts";
+import { artifactStoreOf } from "../between-rooms/artifact-files.ts";
 import type { Settings } from "../settings.ts";
 import { clusterTokenIn } from "./cluster-token.ts";
 import { keepFiles } from "./keep-files.ts";

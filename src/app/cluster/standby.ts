@@ -18,9 +18,9 @@ import {
   type Surface,
 } from "../../surfaces/index.ts";
 import type { ArtifactStore } from "../../sync/index.ts";
+import { socketPathFor } from "../data-folder/socket-path.ts";
+import { readToken, writeWhole } from "../data-folder/token.ts";
 import type { Settings } from "../settings.ts";
-import { socketPathFor } from "../socket-path.ts";
-import { readToken, writeWhole } from "../token.ts";
 import { readVersion } from "../version.ts";
 
 export interface StandbyDoorOptions {

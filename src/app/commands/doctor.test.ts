@@ -8,7 +8,7 @@ import { recordedTerminal } from "../../../test/support/terminal.ts";
 import { seededRandom, silentLog, systemClock } from "../../kernel/index.ts";
 import { readBooks } from "../../sync/books.ts";
 import { bootstrapCoordination } from "../bootstrap.ts";
-import { findHolder, holdsLock, isGone } from "../own-process.ts";
+import { findHolder, holdsLock, isGone } from "../data-folder/own-process.ts";
 import { readSettings } from "../settings.ts";
 import type { Finding } from "./doctor/finding.ts";
 import { runCli } from "./run.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../surfaces/commands/index.ts";
 import { findEndpoint } from "../../surfaces/index.ts";
 import { shutDown } from "../../surfaces/system/wire.ts";
-import { findHolder, holdsLock, isGone } from "../own-process.ts";
+import { findHolder, holdsLock, isGone } from "../data-folder/own-process.ts";
 
 const TIMEOUT_MS = 60_000;
 const KILLED_LIMIT_MS = 10_000;

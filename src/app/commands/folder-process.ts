@@ -40,10 +40,10 @@ import {
 } from "../../sync/index.ts";
 import { createWorkServices } from "../../work/index.ts";
 import { backupPortsOf } from "../backup/ports.ts";
+import { createFleet } from "../between-rooms/fleet.ts";
+import { holdersIn } from "../between-rooms/holders.ts";
 import { whyConfig } from "../causes/why-config.ts";
 import { whyJobOrNode } from "../causes/why-job-or-node.ts";
-import { createFleet } from "../fleet.ts";
-import { holdersIn } from "../holders.ts";
 import type { Settings } from "../settings.ts";
 import { storeModules } from "../store-modules.ts";
 import { readVersion } from "../version.ts";

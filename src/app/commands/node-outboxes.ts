@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Clock, type Random, silentLog } from "../../kernel/index.ts";
 import type { NodeOutboxes } from "../../surfaces/commands/index.ts";
 import { findEndpoint } from "../../surfaces/index.ts";
-import { findHolder } from "../own-process.ts";
+import { findHolder } from "../data-folder/own-process.ts";
 import type { Settings } from "../settings.ts";
 import { joinedNode } from "../worker/node-identity.ts";
 import { openOutboxBriefly } from "../worker/node-outbox.ts";

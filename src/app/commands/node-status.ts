@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isOperatingError, messageOf } from "../../kernel/index.ts";
 import { ago, type NodeStatus, plural, printable, type Shell } from "../../surfaces/commands/index.ts";
 import { openLink } from "../../surfaces/index.ts";
-import { findHolder } from "../own-process.ts";
+import { findHolder } from "../data-folder/own-process.ts";
 import { joinedNode, type NodeFile, trustOf } from "../worker/node-identity.ts";
 import { type Replica, readReplica } from "../worker/node-replica.ts";
 

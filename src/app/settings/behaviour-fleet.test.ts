@@ -8,7 +8,7 @@ import { refusalOf } from "../../cluster/fleet/budget.ts";
 import { whyNotOffer } from "../../cluster/fleet/choose.ts";
 import { decideGrowth } from "../../cluster/fleet/units/provisioner/decide.ts";
 import { systemClock } from "../../kernel/index.ts";
-import { providersOf } from "../fleet.ts";
+import { providersOf } from "../between-rooms/fleet.ts";
 import { readSettings } from "./read.ts";
 import { settingRows } from "./tree.ts";
 

@@ -34,7 +34,7 @@ import {
   transferVerifier,
 } from "../../sync/index.ts";
 import { createStructureReader } from "../../workloads/arena/index.ts";
-import { isRented } from "../holders.ts";
+import { isRented } from "../between-rooms/holders.ts";
 import type { Settings } from "../settings.ts";
 import { openSendingOutbox } from "./node-outbox.ts";
 import { runNodeUnit } from "./node-unit.ts";

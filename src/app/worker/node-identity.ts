@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { defined, makeFolders, OperatingError, systemCode } from "../../kernel/index.ts";
 import { makeNodeKey, type NodeKey, readNodeKey, type TlsTrust } from "../../surfaces/index.ts";
-import { writeWhole } from "../token.ts";
+import { writeWhole } from "../data-folder/token.ts";
 import type { CoordinatorPlace } from "./node-beats.ts";
 
 const KEY_FILE = "node.key";

@@ -16,8 +16,8 @@ import {
 } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
 import { createOutbox, type Outbox, type OutboxBounds } from "../../router/outbox/index.ts";
+import { makePrivateFile } from "../data-folder/private-file.ts";
 import { storeModules } from "../outbox-modules.ts";
-import { makePrivateFile } from "../private-file.ts";
 import { nodeFolderOf } from "./node-identity.ts";
 
 export interface NodeOutboxOptions {

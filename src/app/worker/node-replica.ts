@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { backoffMs, type Clock, type Log, messageOf, PEER_BACKOFF, type Random, sleep } from "../../kernel/index.ts";
 import type { ReplicaPort } from "../../surfaces/index.ts";
-import { writeWhole } from "../token.ts";
+import { writeWhole } from "../data-folder/token.ts";
 import { nodeFolderOf } from "./node-identity.ts";
 
 const REPLICA_FILE = "replica.json";

@@ -21,7 +21,7 @@ import {
   type TransferTry,
   type Wanted,
 } from "../../sync/index.ts";
-import { fingerprintIn } from "../fingerprint.ts";
+import { fingerprintIn } from "../data-folder/fingerprint.ts";
 import type { Settings } from "../settings.ts";
 import type { BringFile } from "./inputs.ts";
 import { judgeArrivals } from "./judge-arrivals.ts";

@@ -36,9 +36,9 @@ import {
 } from "../../work/worker/index.ts";
 import { createStructureReader } from "../../workloads/arena/index.ts";
 import { createGuardian, createWorkloadHasher, type Environment } from "../../workloads/process/index.ts";
-import { guardDataDir } from "../folder-lock.ts";
-import { isRented } from "../holders.ts";
-import { orphanFolders } from "../orphan-folders.ts";
+import { isRented } from "../between-rooms/holders.ts";
+import { orphanFolders } from "../between-rooms/orphan-folders.ts";
+import { guardDataDir } from "../data-folder/folder-lock.ts";
 import type { Settings } from "../settings.ts";
 import { bringOverLine } from "./bring-over-line.ts";
 import { findGpus, type Gpu, offeredGpus } from "./gpus.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { type Json, messageOf, OperatingError } from "../../kernel/index.ts";
 import type { JobSpecInput } from "../../work/index.ts";
-import { JOB_ORDERS, JOB_STATES, type JobOrder } from "../../work/states.ts";
-import { URGENCIES, type Urgency } from "../../work/urgency.ts";
+import { JOB_ORDERS, JOB_STATES, type JobOrder } from "../../work/job/states.ts";
+import { URGENCIES, type Urgency } from "../../work/job/urgency.ts";
 import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { decimal, lengthOfTime, oneOf, sentence, wholeNumber } from "../cli/values.ts";

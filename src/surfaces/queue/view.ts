@@ -1,5 +1,5 @@
+import { JOB_STATES } from "../../work/job/states.ts";
 import { slotsWords } from "../../work/slots-words.ts";
-import { JOB_STATES } from "../../work/states.ts";
 import { painter } from "../cli/paint.ts";
 import type { Shell } from "../cli/shell.ts";
 import { factLines, right, tableLines } from "../cli/table.ts";

@@ -1,6 +1,6 @@
 /** What the queue has had to do and will have to do, as it is kept and as it is shown. */
 import { defineTable, type Store } from "../../router/index.ts";
-import type { Lanes } from "../lanes.ts";
+import type { Lanes } from "../queue/lanes.ts";
 import { BIN_MS, type ForecastState, forecastErrors, forecastOf } from "./forecast.ts";
 import { wantedMachines } from "./wanted.ts";
 

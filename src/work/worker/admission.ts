@@ -1,4 +1,4 @@
-import { fits, type Needs, type Offer, without } from "../needs.ts";
+import { fits, type Needs, type Offer, without } from "../job/needs.ts";
 
 /** What a node has for jobs, altogether. */
 export interface Capacity extends Offer {

@@ -1,5 +1,5 @@
 import { backoffMs, messageOf, PEER_BACKOFF, sleep } from "../../kernel/index.ts";
-import type { Lease } from "../claim.ts";
+import type { Lease } from "../claims/claim.ts";
 import type { WorkerOptions } from "./worker-options.ts";
 
 export interface ClaimLoopParts {

@@ -12,7 +12,7 @@ import {
   retry,
   sleep,
 } from "../../kernel/index.ts";
-import { RESULT_FILE_MISSING } from "../lease.ts";
+import { RESULT_FILE_MISSING } from "../leases/lease.ts";
 import type { ArtifactPort, MadeFile, QueuePort, Refusal, Reply } from "./ports.ts";
 import { entryId, type Spool, type SpoolEntry } from "./spool.ts";
 import { within } from "./within.ts";

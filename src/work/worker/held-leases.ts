@@ -1,6 +1,6 @@
 import { type Log, messageOf } from "../../kernel/index.ts";
-import type { LeaseRef } from "../job.ts";
-import type { Progress } from "../lease.ts";
+import type { LeaseRef } from "../job/job.ts";
+import type { Progress } from "../leases/lease.ts";
 import type { LiveBoard } from "../live-boards.ts";
 import type { Ticket } from "./admission.ts";
 import { entryId, type Spool } from "./spool.ts";

@@ -1,5 +1,5 @@
 import { backoffMs, defined, messageOf, PEER_BACKOFF, sleep } from "../../kernel/index.ts";
-import type { Lease } from "../claim.ts";
+import type { Lease } from "../claims/claim.ts";
 import type { Beats } from "./beats.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { type Held, type HeldLeases, isDone } from "./held-leases.ts";

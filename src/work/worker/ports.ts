@@ -1,11 +1,11 @@
 /** What a worker needs of the world: a queue to claim from, somebody who does the work, and a place for its files. */
-import type { Lease } from "../claim.ts";
-import type { WorkFailure } from "../failure.ts";
-import type { LeaseRef, SavedInput } from "../job.ts";
-import type { EvidenceInput } from "../kinds.ts";
-import type { BeatAnswer, Progress } from "../lease.ts";
+import type { Lease } from "../claims/claim.ts";
+import type { WorkFailure } from "../job/failure.ts";
+import type { LeaseRef, SavedInput } from "../job/job.ts";
+import type { EvidenceInput } from "../job/kinds.ts";
+import type { Offer } from "../job/needs.ts";
+import type { BeatAnswer, Progress } from "../leases/lease.ts";
 import type { LiveBoard } from "../live-boards.ts";
-import type { Offer } from "../needs.ts";
 
 /** One of many was refused: that concerns it alone. */
 export interface Refusal {

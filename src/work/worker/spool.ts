@@ -7,9 +7,9 @@ import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { messageOf, syncFolder, writeDurably } from "../../kernel/index.ts";
-import { failureSchema } from "../failure.ts";
-import type { LeaseRef } from "../job.ts";
-import { evidenceSchema } from "../kinds.ts";
+import { failureSchema } from "../job/failure.ts";
+import type { LeaseRef } from "../job/job.ts";
+import { evidenceSchema } from "../job/kinds.ts";
 
 const ref = z.object({ work_id: z.string().min(1), node_id: z.string().min(1), fence: z.int().min(0) });
 const file = z.object({

@@ -5,8 +5,8 @@
  * the loop that also runs everything else, so that a worker whose loop hangs loses its leases.
  */
 import { assert } from "../../kernel/index.ts";
-import type { Progress } from "../lease.ts";
-import type { Offer } from "../needs.ts";
+import type { Offer } from "../job/needs.ts";
+import type { Progress } from "../leases/lease.ts";
 import { createBeats } from "./beats.ts";
 import { createBoards } from "./boards.ts";
 import { runClaimLoop } from "./claim-loop.ts";

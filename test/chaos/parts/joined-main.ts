@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { fingerprintIn } from "../../../src/app/fingerprint.ts";
+import { fingerprintIn } from "../../../src/app/data-folder/fingerprint.ts";
 import { outcomeOf, planned, QUICK, soundness, startLoop } from "../../support/loop.ts";
 import { owned } from "../../support/process.ts";
 import { ask } from "../../support/surface.ts";

@@ -4,12 +4,12 @@
  */
 import { inThreadStore } from "../../../src/adapters/sqlite/in-thread-store.ts";
 import type { SqliteWriter } from "../../../src/adapters/sqlite/writer.ts";
+import { holdersIn } from "../../../src/app/between-rooms/holders.ts";
+import { nodeDutiesOf } from "../../../src/app/between-rooms/node-duties.ts";
+import { nodeSignsOf } from "../../../src/app/between-rooms/node-signs.ts";
+import { workersFor } from "../../../src/app/between-rooms/workers-for.ts";
 import { createCauses } from "../../../src/app/causes/causes.ts";
 import { workFacts } from "../../../src/app/causes/facts.ts";
-import { holdersIn } from "../../../src/app/holders.ts";
-import { nodeDutiesOf } from "../../../src/app/node-duties.ts";
-import { nodeSignsOf } from "../../../src/app/node-signs.ts";
-import { workersFor } from "../../../src/app/workers-for.ts";
 import {
   type ClusterServices,
   clusterUnits,

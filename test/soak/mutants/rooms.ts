@@ -17,7 +17,7 @@ const USUAL = 0.9;
 const CAREFUL = {
   sync: "src/sync/{sweep,upload,adopt,artifact-store,books,accounts,catalog,retention-operations}.ts",
   router: "src/router/journal/{append,retention,deliveries,dead-letters}.ts",
-  work: "src/work/{plausible,results-residual}.ts",
+  work: "src/work/{job/plausible,leases/results-residual}.ts",
 };
 const SYNC_TESTS = ["src/sync/**/*.test.ts", "test/unit/sync/**/*.test.ts"];
 const ROUTER_TESTS = ["src/router/**/*.test.ts", "src/adapters/**/*.test.ts", "test/unit/properties/**/*.test.ts"];

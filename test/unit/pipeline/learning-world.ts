@@ -46,7 +46,7 @@ import {
   type WriteSet,
 } from "../../../src/router/index.ts";
 import { type EvidenceInput, type Lease, WorkQueue } from "../../../src/work/index.ts";
-import { defineKind, type WorkKinds } from "../../../src/work/kinds.ts";
+import { defineKind, type WorkKinds } from "../../../src/work/job/kinds.ts";
 import { driver } from "../../support/virtual-time.ts";
 import { testServices } from "./services.ts";
 

@@ -31,7 +31,7 @@ import {
 import { progressWatchdog } from "../../../src/pipeline/units/progress-watchdog/progress-watchdog.unit.ts";
 import { EventRouter, type StateTable, type WriteSet } from "../../../src/router/index.ts";
 import { WorkQueue } from "../../../src/work/index.ts";
-import type { WorkKinds } from "../../../src/work/kinds.ts";
+import type { WorkKinds } from "../../../src/work/job/kinds.ts";
 import type { JobFilter } from "../../../src/work/views.ts";
 import { driver } from "../../support/virtual-time.ts";
 import { PLENTY } from "../work/work-world.ts";

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { canonicalJson, type Json } from "../../../src/kernel/index.ts";
 import type { EvidenceInput, Lease, WorkFailure } from "../../../src/work/index.ts";
-import { defineKind, type WorkKinds } from "../../../src/work/kinds.ts";
+import { defineKind, type WorkKinds } from "../../../src/work/job/kinds.ts";
 
 export const pipelineKinds = {
   selfplay: defineKind({ evidence: { outputs: 1, counts: ["games"] } }),

@@ -25,7 +25,7 @@ import { trainingCoordinator } from "../../../src/pipeline/training/units/traini
 import { trainingTrigger } from "../../../src/pipeline/training/units/training-trigger/training-trigger.unit.ts";
 import { createWriteSet, type StateTable, type WriteSet } from "../../../src/router/index.ts";
 import { type EvidenceInput, type Lease, WorkQueue } from "../../../src/work/index.ts";
-import { defineKind } from "../../../src/work/kinds.ts";
+import { defineKind } from "../../../src/work/job/kinds.ts";
 import { syncWorld } from "../sync/sync-world.ts";
 import { PLENTY } from "../work/work-world.ts";
 import { testServices } from "./services.ts";

@@ -9,8 +9,8 @@ import { defined, seededRandom, silentLog, type VirtualClock, virtualClock } fro
 import { settingDefaults } from "../../../src/kernel/settings/index.ts";
 import { EventRouter, type Store, type StoreModule } from "../../../src/router/index.ts";
 import { WorkQueue, workSettings } from "../../../src/work/index.ts";
-import { defineKind, type WorkKinds } from "../../../src/work/kinds.ts";
-import type { WorkQueueOptions } from "../../../src/work/open-queue.ts";
+import { defineKind, type WorkKinds } from "../../../src/work/job/kinds.ts";
+import type { WorkQueueOptions } from "../../../src/work/queue/open-queue.ts";
 import { workModule } from "../../../src/work/tables.ts";
 import { driver } from "../../support/virtual-time.ts";
 

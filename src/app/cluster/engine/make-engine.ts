@@ -6,7 +6,7 @@ import { isIP } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeFolders, messageOf, OperatingError } from "../../../kernel/index.ts";
-import { writeWhole } from "../../token.ts";
+import { writeWhole } from "../../data-folder/token.ts";
 import { type Engine, type EnginePeer, engineFile, engineFolder } from "./engine-file.ts";
 
 const DAYS = "3650";

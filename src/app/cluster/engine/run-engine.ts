@@ -12,9 +12,9 @@ import {
   OperatingError,
   sleep,
 } from "../../../kernel/index.ts";
-import { guardDataDir } from "../../folder-lock.ts";
-import { findHolder, isGone } from "../../own-process.ts";
-import { writeWhole } from "../../token.ts";
+import { guardDataDir } from "../../data-folder/folder-lock.ts";
+import { findHolder, isGone } from "../../data-folder/own-process.ts";
+import { writeWhole } from "../../data-folder/token.ts";
 import { type Engine, engineConfig, engineFolder, needEngine } from "./engine-file.ts";
 import { findEngine } from "./find-engine.ts";
 

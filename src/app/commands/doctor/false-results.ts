@@ -6,7 +6,7 @@ import { translateFault } from "../../../adapters/sqlite/faults.ts";
 import { type Json, messageOf } from "../../../kernel/index.ts";
 import { number, plural } from "../../../surfaces/commands/index.ts";
 import { resultLimits } from "../../../work/index.ts";
-import { guardDataDir } from "../../folder-lock.ts";
+import { guardDataDir } from "../../data-folder/folder-lock.ts";
 import { type Check, fail, ok } from "./finding.ts";
 
 /** What the books call the games of such a result from then on. */

@@ -4,8 +4,8 @@ import { join, sep } from "node:path";
 import { messageOf } from "../../../kernel/index.ts";
 import { bytes, duration, plural } from "../../../surfaces/commands/index.ts";
 import { ENDPOINT_FILE } from "../../../surfaces/index.ts";
-import { lostJournal } from "../../lost-journal.ts";
-import { findHolder, isGone } from "../../own-process.ts";
+import { lostJournal } from "../../data-folder/lost-journal.ts";
+import { findHolder, isGone } from "../../data-folder/own-process.ts";
 import { openFolder } from "../read-folder.ts";
 import { type Check, type Finding, fail, ok, type Patient, warn } from "./finding.ts";
 

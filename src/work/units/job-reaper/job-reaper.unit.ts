@@ -1,8 +1,8 @@
 import { type ContextOf, defineDaemon, type Wiring } from "../../../daemons/index.ts";
-import { jobDurations, nodePaces } from "../../durations.ts";
+import { jobDurations, nodePaces } from "../../job/durations.ts";
+import type { StuckJob } from "../../leases/reap.ts";
 import { jobReaperLimits } from "../../limits.ts";
 import { stuckNodes } from "../../node-policy.ts";
-import type { StuckJob } from "../../reap.ts";
 import type { WorkServices } from "../../services.ts";
 
 const wiring = {

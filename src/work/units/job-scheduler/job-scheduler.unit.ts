@@ -1,10 +1,10 @@
 import { type ContextOf, defineDaemon, onEach, type UnitContext, type Wiring } from "../../../daemons/index.ts";
 import { defined, isOperatingError } from "../../../kernel/index.ts";
 import { defineTable, type StateTable } from "../../../router/index.ts";
+import { urgencyLevel } from "../../job/urgency.ts";
 import { jobSchedulerLimits } from "../../limits.ts";
 import { nodeHolds, nodeMisfits } from "../../node-policy.ts";
 import type { WorkServices } from "../../services.ts";
-import { urgencyLevel } from "../../urgency.ts";
 import { byLoss, choosePreemptions } from "./decide.ts";
 
 const wiring = {

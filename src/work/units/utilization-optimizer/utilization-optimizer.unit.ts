@@ -1,11 +1,11 @@
 import { type ContextOf, defineDaemon, type Wiring } from "../../../daemons/index.ts";
 import { defined } from "../../../kernel/index.ts";
 import type { StateTable } from "../../../router/index.ts";
+import { isPreprocessing } from "../../claims/preprocessing.ts";
 import { utilizationLimits } from "../../limits.ts";
 import { beginForecast, forecastErrors, noteWork } from "../../load/forecast.ts";
 import { addedWork, loadForecasts } from "../../load/load-forecast.ts";
 import { nodeIdle, nodeSlots } from "../../node-policy.ts";
-import { isPreprocessing } from "../../preprocessing.ts";
 import type { WorkServices } from "../../services.ts";
 import { slotsWords } from "../../slots-words.ts";
 import { createWorkMeasure, isAsTold, type NodeUse, nextUse, slotsOf, type WorkMeasure } from "./node-use.ts";
