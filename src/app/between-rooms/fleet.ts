@@ -38,7 +38,7 @@ export function providersOf(
   env: Readonly<Record<string, string | undefined>>,
 ): MachineProvider[] {
   const { local, hetzner, vast, runpod, lambda, slurm, ssh, usdPerEur, regions } = fleet;
-  const program = fileURLToPath(moduleBeside(import.meta.url, "./cli"));
+  const program = fileURLToPath(moduleBeside(import.meta.url, "../cli"));
   const found: MachineProvider[] = [];
   if (local.machines > 0)
     found.push(

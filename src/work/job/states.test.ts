@@ -53,7 +53,7 @@ describe("the table of states", () => {
   });
 
   test("the picture and the table in the docs are printed from it", () => {
-    const page = readFileSync(new URL("../../docs/40-work-queue.md", import.meta.url), "utf8");
+    const page = readFileSync(new URL("../../../docs/40-work-queue.md", import.meta.url), "utf8");
     expect(page).toContain(`\`\`\`mermaid\n${drawStates(transitions, JOB_STATES.filter(isFinished))}\n\`\`\``);
     expect(page).toContain(printSteps(transitions));
   });
