@@ -15,7 +15,7 @@
 
 export { createPipelineConsole, type PipelineConsole, type PipelineDecision } from "./console.ts";
 export { createRatingEngine, PAIRS_FILE } from "./evaluation/index.ts";
-export { champions, playersOf } from "./models/index.ts";
+export { type Champion, champions, playersOf } from "./models/index.ts";
 export { championOf } from "./promotion/index.ts";
 export { plannedJobs, suspects } from "./selfplay/index.ts";
 export type { PipelineServices } from "./services.ts";

@@ -1,5 +1,5 @@
 /** Champions on their way to the nodes that play: what is kept of it, what others ask about it, and what it needs of other rooms. */
-import { defineTable, type Store } from "../router/index.ts";
+import { type Cause, defineTable, type Store } from "../router/index.ts";
 import type { Spread, Trial } from "./units/model-distribution/decide.ts";
 
 /** By config_key. Written by `model_distribution_daemon`. */
@@ -11,6 +11,8 @@ export interface ChampionFacts {
   readonly model: string;
   /** When it became champion. */
   readonly since: number;
+  /** What is told of its way to the nodes follows from this; otherwise from whatever woke whoever tells it. */
+  readonly cause?: Cause;
 }
 
 /** The games of whoever tries a champion: a job like any other, for one node. */

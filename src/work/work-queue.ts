@@ -1,5 +1,5 @@
 import { type Clock, defined, type Json } from "../kernel/index.ts";
-import type { AnyEvent, RemoteSpan, Store } from "../router/index.ts";
+import type { Cause, RemoteSpan, Store } from "../router/index.ts";
 import type { Lease } from "./claims/claim.ts";
 import { claimMany, promote } from "./claims/claim-many.ts";
 import { type Candidate, type Placement, placementOf, whyJobNotOn } from "./claims/placement.ts";
@@ -90,12 +90,12 @@ export class WorkQueue<K extends string = string> {
   }
 
   /** Adds one job, if it is sound and there is room. */
-  async add(spec: JobSpecInput<K>, cause?: AnyEvent): Promise<AddedJob> {
+  async add(spec: JobSpecInput<K>, cause?: Cause): Promise<AddedJob> {
     return (await this.addAll([spec], cause))[0]!;
   }
 
   /** All of them or none. */
-  addAll(specs: readonly JobSpecInput<K>[], cause?: AnyEvent, follows?: RemoteSpan): Promise<AddedJob[]> {
+  addAll(specs: readonly JobSpecInput<K>[], cause?: Cause, follows?: RemoteSpan): Promise<AddedJob[]> {
     return this.#changes.make((plan) => addJobs(this.#state, plan, specs), cause, follows);
   }
 

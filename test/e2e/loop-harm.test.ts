@@ -9,6 +9,7 @@ import { promoteByHand } from "../../src/pipeline/promotion/index.ts";
 import type { Poison } from "../../src/workloads/faulty-arena/declaration.ts";
 import { poisonedArenaDeclaration } from "../../src/workloads/faulty-arena/index.ts";
 import { CONFIG, planned, QUICK, SOUND, soundness, startLoop } from "../support/loop.ts";
+import { causeFaults } from "../support/loop-causes.ts";
 import { owned } from "../support/process.ts";
 import { ask } from "../support/surface.ts";
 
@@ -84,5 +85,7 @@ test("a producer with poisoned labels is found and its games are rejected; the l
   expect(books.produced).toBe(books.durable + books.rejected.labels!);
   expect(champions.length).toBeGreaterThan(1);
   expect(await soundness(loop)).toEqual(SOUND);
+  // Also what came of jobs on another node, and of those that were played again.
+  expect(causeFaults(loop.main.router.store)).toEqual([]);
   await liar.stop();
 });

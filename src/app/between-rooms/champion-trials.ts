@@ -1,9 +1,9 @@
 /** What the distribution of champions needs to know of the loop, of the queue and of who works. */
-import { isOperatingError } from "../../kernel/index.ts";
-import { champions, configs, seedFor } from "../../pipeline/index.ts";
+import { defined, isOperatingError } from "../../kernel/index.ts";
+import { type Champion, champions, configs, seedFor } from "../../pipeline/index.ts";
 import type { StateTable, Store } from "../../router/index.ts";
 import type { SpreadPorts, TrialPort } from "../../sync/index.ts";
-import type { WorkQueue } from "../../work/index.ts";
+import type { JobSpecInput, WorkQueue } from "../../work/index.ts";
 
 const BY = "model_distribution_daemon";
 
@@ -16,9 +16,9 @@ type Plan = { readonly plan: { readonly selfplay: Readonly<Record<string, never>
 
 /** Games of one node with a champion, as the loop itself would have them played. Nobody learns from them: they only show that it plays. */
 const trialsOver = (store: Pick<Store, "read">, queue: Pick<WorkQueue, "add" | "show" | "cancel">): TrialPort => ({
-  async put({ configKey, model, nodeId, games, name }) {
+  async put({ configKey, model, nodeId, games, name, cause }) {
     const [plan] = rowsOf<Plan>(store, configs).flatMap(([key, row]) => (key === configKey ? [row.plan] : []));
-    const { work_id } = await queue.add({
+    const job: JobSpecInput = {
       work_type: "selfplay",
       config_key: configKey as never,
       urgency: "high",
@@ -31,7 +31,8 @@ const trialsOver = (store: Pick<Store, "read">, queue: Pick<WorkQueue, "add" | "
       dedup_key: `trial:${model.slice(0, 32)}:${nodeId}:${name}`,
       max_attempts: 2,
       requested_by: BY,
-    });
+    };
+    const { work_id } = await queue.add(job, cause);
     return work_id;
   },
   look(workId) {
@@ -62,12 +63,8 @@ export const spreadPorts = ({
   readonly workersFor: (kind: string) => readonly string[];
 }): SpreadPorts => ({
   champions: () =>
-    rowsOf<{ readonly model: string; readonly since: number }>(store, champions).map(
-      ([configKey, { model, since }]) => ({
-        configKey,
-        model,
-        since,
-      }),
+    rowsOf<Pick<Champion, "model" | "since" | "event">>(store, champions).map(
+      ([configKey, { model, since, event: cause }]) => ({ configKey, model, since, ...defined({ cause }) }),
     ),
   players: () => workersFor("selfplay"),
   trainers() {

@@ -1,5 +1,6 @@
-import { type Json, OperatingError } from "../../kernel/index.ts";
+import { defined, type Json, OperatingError } from "../../kernel/index.ts";
 import { defineTable, type WriteSet } from "../../router/index.ts";
+import { type Iteration, iterations } from "../stage/index.ts";
 import { type CheckOutcome, type Crowned, type CrowningCause, recordCrowning } from "./champion-history.ts";
 
 /** The champion of a config. Only `crown` writes it. Times are milliseconds since the epoch. */
@@ -13,6 +14,8 @@ export type Champion = {
   readonly cause: CrowningCause;
   readonly evidence: { readonly [name: string]: Json };
   readonly by: string;
+  /** The event of the iteration that it came from: what is told of its way to the nodes shares its trace. Older rows have none. */
+  readonly event?: NonNullable<Iteration["cause"]>;
 };
 
 /** By config_key. */
@@ -52,7 +55,8 @@ export function crown(
       hint: "There is nothing to do.",
     });
   const generation = (current?.generation ?? 0) + 1;
-  const champion: Champion = { model, since: now, iteration, generation, cause, evidence, by };
+  const event = rows.get(iterations, configKey)?.cause;
+  const champion: Champion = { model, since: now, iteration, generation, cause, evidence, by, ...defined({ event }) };
   rows.put(champions, configKey, champion);
   rows.apply(
     recordCrowning({ config_key: configKey, generation, model, previous, iteration, cause, by, evidence, at: now }),

@@ -1,6 +1,6 @@
 import type { EventName, PayloadFor } from "../../events/index.ts";
 import { type Clock, defined } from "../../kernel/index.ts";
-import type { AnyEvent, EventRouter, RemoteSpan, Store, WriteSet } from "../../router/index.ts";
+import type { Cause, EventRouter, RemoteSpan, Store, WriteSet } from "../../router/index.ts";
 import type { JobSpecInput } from "../job/job.ts";
 import { isHeld } from "../job/states.ts";
 import { type AddedJob, addJobs } from "./add.ts";
@@ -51,7 +51,7 @@ export class QueueChanges {
   }
 
   /** Decides and writes; resolves once it is on disk. A refusal is thrown once what it was decided on is. */
-  async make<T>(decide: (plan: Plan) => T, cause?: AnyEvent, follows?: RemoteSpan): Promise<T> {
+  async make<T>(decide: (plan: Plan) => T, cause?: Cause, follows?: RemoteSpan): Promise<T> {
     let plan: Plan | undefined;
     let answer: Answer<T> | undefined;
     const withdraw = () => {
@@ -63,14 +63,14 @@ export class QueueChanges {
     const how = {
       source: WORK_STORE,
       validation: "strict",
-      ...defined({ parent: cause, follows }),
+      ...defined({ follows }),
     } as const;
     try {
       await this.#router.transact(how, ({ rows, emit }) => {
         withdraw();
         const next = this.#plan();
         [answer] = each([undefined], () => decide(next));
-        if (answer!.ok) next.emitAll(({ eventType, payload }, cause) => emit(eventType, payload, cause));
+        if (answer!.ok) next.emitAll(({ eventType, payload }, own) => emit(eventType, payload, own ?? cause));
         // A refusal is an answer too: it waits until what it was decided on is on disk.
         const operation = answer!.ok ? next.operation(this.#dependencies) : next.refusal();
         if (operation !== undefined) rows.apply(operation);

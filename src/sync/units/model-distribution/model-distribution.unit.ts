@@ -79,7 +79,7 @@ export const modelDistributionDaemon = (services: SyncUnitServices, limits = dis
 
   const tell = (
     { emit }: Context,
-    { configKey, model }: ChampionFacts,
+    { configKey, model, cause }: ChampionFacts,
     { bytes }: ArtifactRow,
     news: SpreadNews,
   ): void => {
@@ -87,31 +87,38 @@ export const modelDistributionDaemon = (services: SyncUnitServices, limits = dis
     const file = { ...about, artifact_hash: model as Payload["artifact_hash"] };
     const ids = (nodes: readonly string[]) => nodes as readonly NodeId[] as NodeId[];
     if (news.kind === "started")
-      emit.MODEL_DISTRIBUTION_STARTED({ ...file, node_ids: ids(news.nodes), artifact_bytes: bytes });
+      emit.MODEL_DISTRIBUTION_STARTED({ ...file, node_ids: ids(news.nodes), artifact_bytes: bytes }, cause);
     else if (news.kind === "received")
-      emit.P2P_MODEL_SYNCED({
-        ...file,
-        node_id: news.node_id as NodeId,
-        bytes_transferred: bytes,
-        duration_seconds: news.tookMs / 1_000,
-      });
+      emit.P2P_MODEL_SYNCED(
+        { ...file, node_id: news.node_id as NodeId, bytes_transferred: bytes, duration_seconds: news.tookMs / 1_000 },
+        cause,
+      );
     else if (news.kind === "complete")
-      emit.MODEL_DISTRIBUTION_COMPLETE({ ...file, node_ids: ids(news.nodes), duration_seconds: news.tookMs / 1_000 });
+      emit.MODEL_DISTRIBUTION_COMPLETE(
+        { ...file, node_ids: ids(news.nodes), duration_seconds: news.tookMs / 1_000 },
+        cause,
+      );
     else if (news.kind === "held")
-      emit.MODEL_DISTRIBUTION_FAILED({
-        ...about,
-        error: `no node that tried it could play with it: ${news.error}`.slice(0, 2_000),
-        retryable: true,
-        missing_node_ids: ids(news.missing),
-        attempts: news.attempts,
-      });
+      emit.MODEL_DISTRIBUTION_FAILED(
+        {
+          ...about,
+          error: `no node that tried it could play with it: ${news.error}`.slice(0, 2_000),
+          retryable: true,
+          missing_node_ids: ids(news.missing),
+          attempts: news.attempts,
+        },
+        cause,
+      );
     else
-      emit.DISTRIBUTION_INCOMPLETE({
-        model_id: model,
-        holding_nodes: news.holding,
-        required_nodes: news.holding + news.missing.length,
-        missing_node_ids: ids(news.missing),
-      });
+      emit.DISTRIBUTION_INCOMPLETE(
+        {
+          model_id: model,
+          holding_nodes: news.holding,
+          required_nodes: news.holding + news.missing.length,
+          missing_node_ids: ids(news.missing),
+        },
+        cause,
+      );
   };
 
   const lookAt = async (context: Context, champion: ChampionFacts): Promise<void> => {
@@ -150,7 +157,10 @@ export const modelDistributionDaemon = (services: SyncUnitServices, limits = dis
     if (JSON.stringify(next) === JSON.stringify(known)) return;
     rows.put(spreads, champion.configKey, next);
     if (next.state !== known?.state || next.model !== known.model)
-      log.info("a champion is being sent to the nodes", { ...champion, state: next.state, proven: next.proven });
+      log.info("a champion is being sent to the nodes", {
+        ...{ configKey: champion.configKey, model: champion.model },
+        ...{ state: next.state, proven: next.proven },
+      });
   };
 
   const look = async (context: Context): Promise<void> => {
