@@ -1,6 +1,7 @@
 /** kill -9 of whoever takes part in the loop: it goes on by itself, and comes to what it would have come to. */
 import { expect, onTestFinished, test, vi } from "vitest";
 import { outcomeOf, planned, QUICK, SOUND, soundness, startLoop } from "../support/loop.ts";
+import { causeFaults } from "../support/loop-causes.ts";
 import { trainUnderKills } from "../support/loop-kills.ts";
 import { PATIENT } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
@@ -34,4 +35,6 @@ test("kills of programs, workers, the main process and everything change nothing
   onTestFinished(after.end);
   expect(outcomeOf(after.config())).toEqual(expected);
   expect(await soundness(after)).toEqual(SOUND);
+  // What led to what outlives those who did it.
+  expect(causeFaults(after.main.router.store)).toEqual([]);
 });
