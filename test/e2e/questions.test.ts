@@ -110,7 +110,7 @@ const questions: readonly Question[] = [
   ask(
     "4. one truth about the cluster",
     () => ["nodes"],
-    /desk +desk +online/,
+    /desk +online .* desk$/m,
     /coordinator desk, version \d+\.\d+\.\d+, the only one; \d of 2 nodes online/,
   ),
   ask("5. trace of a game", () => ["trace", aGame], /games .* 8 games, by desk/, /job w\d+/, /model /),

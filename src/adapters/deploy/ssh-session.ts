@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OperatingError } from "../../kernel/index.ts";
-import { type RsyncPrograms, runRsync } from "../transports/rsync/run-rsync.ts";
+import { programEnvironment, type RsyncPrograms, runRsync } from "../transports/rsync/run-rsync.ts";
 import { HOST_ALIAS, sshConfig } from "../transports/rsync/ssh-config.ts";
 import type { DeployHost } from "./inventory.ts";
 
@@ -39,7 +39,7 @@ export function openSshSession(host: DeployHost, programs: RsyncPrograms, scratc
   mkdirSync(scratch, { recursive: true, mode: 0o700 });
   const config = join(scratch, `${host.label}.ssh`);
   writeFileSync(config, sshConfig({ ...host, path: host.folder, disk: "" }), { mode: 0o600 });
-  const env = { PATH: process.env.PATH ?? "", HOME: "/nonexistent", LC_ALL: "C", ...programs.env };
+  const env = programEnvironment(programs);
   return {
     async run(script, lines, signal) {
       noLines(lines.slice(0, -1));

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { OperatingError } from "../../../kernel/index.ts";
+import { defined, OperatingError } from "../../../kernel/index.ts";
 
 export interface RsyncPrograms {
   readonly rsync: string;
@@ -9,6 +9,13 @@ export interface RsyncPrograms {
 }
 
 const MAX_SAID = 4_000;
+
+/** rsync and ssh get no settings of whoever started us; but they are found, with their libraries, where that one finds them. */
+export const programEnvironment = ({ env }: Pick<RsyncPrograms, "env">): Record<string, string> => ({
+  ...{ PATH: process.env.PATH ?? "", HOME: "/nonexistent", LC_ALL: "C" },
+  ...defined({ LD_LIBRARY_PATH: process.env.LD_LIBRARY_PATH }),
+  ...env,
+});
 
 /** What the end of rsync means. Its numbers are in its manual; what ssh says about hosts and keys comes as text. */
 function failureOf(place: string, code: number | null, said: string): OperatingError {
@@ -30,14 +37,14 @@ function failureOf(place: string, code: number | null, said: string): OperatingE
 /** Runs rsync to its end; rejects with what its end means. An abort ends it. */
 export async function runRsync(
   place: string,
-  { rsync, env }: RsyncPrograms,
+  programs: RsyncPrograms,
   args: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  const program = spawn(rsync, args, {
+  const program = spawn(programs.rsync, args, {
     stdio: ["ignore", "ignore", "pipe"],
-    env: { PATH: process.env.PATH ?? "", HOME: "/nonexistent", LC_ALL: "C", ...env },
+    env: programEnvironment(programs),
     // In a group of its own, so that ssh ends with it.
     detached: true,
   });
