@@ -41,28 +41,33 @@ export async function plantHostile(where: Where, token: string, config: string):
     payload: { [HOSTILE]: HOSTILE },
     target_nodes: [node.nodeId],
   };
-  await post("/v1/work/jobs", { jobs: [{ ...spec, max_attempts: 1, requested_by: HOSTILE }, spec] });
-  const claim = {
-    node_id: node.nodeId,
-    most: 2,
-    offer: CAPABILITIES,
-    kinds: ["selfplay"],
-    wait_seconds: 10,
-    start: true,
+  /** Adds a job for this node alone, and takes it. */
+  const take = async (more: object) => {
+    await post("/v1/work/jobs", { jobs: [{ ...spec, ...more }] });
+    const claim = {
+      node_id: node.nodeId,
+      most: 1,
+      offer: CAPABILITIES,
+      kinds: ["selfplay"],
+      wait_seconds: 10,
+      start: true,
+    };
+    const claimed = await node.send("POST", "/v1/work/claim", claim);
+    const [lease] = claimed.json.leases as { work_id: string; fence: number }[];
+    if (lease === undefined) throw new Error(`the stranger got no job: ${claimed.text}`);
+    return { work_id: lease.work_id, node_id: node.nodeId, fence: lease.fence };
   };
-  const claimed = await node.send("POST", "/v1/work/claim", claim);
-  const leases = claimed.json.leases as { work_id: string; fence: number }[];
-  if (leases.length < 2) throw new Error(`the stranger got no jobs: ${claimed.text}`);
-  const [ref, running] = leases.map(({ work_id, fence }) => ({ work_id, node_id: node.nodeId, fence }));
+  const ref = await take({ max_attempts: 1, requested_by: HOSTILE });
   const failure = { class: "bad_input", error: HOSTILE, error_code: HOSTILE, stderr_tail: `${HOSTILE}\n${HOSTILE}` };
   await node.send("POST", "/v1/work/fail", { failures: [{ ref, failure }] });
   await post(`/v1/nodes/${node.nodeId}/cordon`, { reason: HOSTILE });
+  let running: typeof ref | undefined;
   return {
     shownOn: [
       "/journal",
       `/journal/${eventId}`,
       "/work",
-      `/work/${ref!.work_id}`,
+      `/work/${ref.work_id}`,
       "/nodes",
       `/nodes/${node.nodeId}`,
       "/writes",
@@ -70,6 +75,11 @@ export async function plantHostile(where: Where, token: string, config: string):
       "/games",
     ],
     async showBoard() {
+      // Taken when it is shown: a lease that nobody beats for lapses, and with it the board.
+      if (running === undefined) {
+        await post(`/v1/nodes/${node.nodeId}/uncordon`, { reason: HOSTILE });
+        running = await take({});
+      }
       const board = { lines: [HOSTILE, HOSTILE], note: HOSTILE };
       const told = await node.send("POST", "/v1/work/boards", {
         node_id: node.nodeId,
