@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { hasProgram } from "./debian-programs.ts";
+import { patience } from "./patience.ts";
 
 const INSTALL_MS = 600_000;
 
@@ -46,6 +47,7 @@ export async function openTab(browser: Browser, options: BrowserContextOptions =
 }
 
 export async function tabIn(page: Page): Promise<Tab> {
+  page.setDefaultTimeout(patience(30_000));
   const troubles: string[] = [];
   page.on("pageerror", (error) => troubles.push(`${page.url()}: ${error.message}`));
   page.on("console", (message) => {
