@@ -57,7 +57,7 @@ export async function stryker(room: MutatedRoom, run: StrykerRun): Promise<void>
     incremental: true,
     incrementalFile: join(KEPT, `${name}.incremental.json`),
     tempDirName: join(KEPT, `sandbox-${name}`),
-    ignorePatterns: ["dist", ".check", ".soak", ".bench", "coverage"],
+    ignorePatterns: ["dist", ".check", ".soak", ".bench", "coverage", ".ringrift"],
     ignoreStatic: !atLoad,
     timeoutMS: 20_000,
     dryRunTimeoutMinutes: 30,
