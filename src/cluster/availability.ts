@@ -14,6 +14,8 @@ export interface Barrier {
   readonly reason: string;
   /** Jobs that it may hold all the same. */
   readonly leaves: number;
+  /** It ends when a person decides so, not by itself. */
+  readonly isDecided?: boolean;
 }
 
 interface AvailabilityFacts {
@@ -30,7 +32,7 @@ interface AvailabilityFacts {
 /** What stands between a node and this use of it; undefined if nothing does. Pure. */
 function barrierFor(use: NodeUse, facts: AvailabilityFacts): Barrier | undefined {
   const { decided, isDraining, repair, health, areOthers } = facts;
-  if (decided !== undefined && (use === "work" || isDraining)) return { reason: decided, leaves: 0 };
+  if (decided !== undefined && (use === "work" || isDraining)) return { reason: decided, leaves: 0, isDecided: true };
   if (repair !== undefined) return { reason: repair, leaves: 0 };
   if (health === undefined) return undefined;
   const { condition, reason, isOnTrial, slow } = health;

@@ -150,6 +150,9 @@ export const syncLimits = {
   /** Files of one, the newest ones. */
   maxFiles: 10_000,
   lookMs: 200,
+  /** A node that is away for a moment is waited for, at most so long and at most this part of the time that the sync has. */
+  settleMs: 30_000,
+  settleShare: 0.1,
   /** Transfers for which is told from whom they would come. */
   maxExplained: 200,
 };

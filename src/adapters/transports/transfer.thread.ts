@@ -15,6 +15,7 @@ import {
   transferDefaults,
   transferWorld,
 } from "../../sync/transfer/index.ts";
+import { createFileMaker } from "./file-maker.ts";
 import { createArtifactServer, type ServerRefusal } from "./http/artifact-server.ts";
 import { openTransport } from "./open-transport.ts";
 import { parkAtRelay, type RelayPlace } from "./relay/relay-client.ts";
@@ -36,6 +37,7 @@ const limit = settings.maxBytesPerSecond ?? Number.POSITIVE_INFINITY;
 const budgetOf = () => createBudget({ bytesPerSecond: limit, clock });
 /** What goes; a line carries as much in either direction at once. */
 const outgoing = budgetOf();
+const maker = createFileMaker();
 const shared = {
   clock,
   random: systemRandom(),
@@ -43,6 +45,7 @@ const shared = {
   ways: createWays(clock),
   budget: budgetOf(),
   flusher: createFlusher(),
+  maker,
   stallMs: settings.stallMs,
   chunkBytes: transferDefaults.chunkBytes,
   growing: createGrowingFiles(clock),
@@ -201,6 +204,7 @@ async function close(): Promise<void> {
   server?.closeAllConnections();
   server?.close();
   shared.listening.stop();
+  await maker.close();
   port.close();
 }
 

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { nodeKey } from "../../../test/support/node-keys.ts";
@@ -75,7 +75,8 @@ const sourceOf = (from: Node, to: Node, list: readonly Wanted[], more: Partial<T
 
 test("small and large files come from another node, are told on the way, and are not fetched twice", async () => {
   const [from, to] = [await startNode({ serve }), await startNode()];
-  const contents = [...Array.from({ length: 200 }, (_, i) => randomBytes(i)), randomBytes(20_000_000)];
+  // So many small ones that a thread makes their files.
+  const contents = [...Array.from({ length: 300 }, (_, i) => randomBytes(i)), randomBytes(20_000_000)];
   const wanted = contents.map((content) => from.give(content));
   const told: TransferProgress[] = [];
   const sources = [sourceOf(from, to, wanted)];
@@ -91,6 +92,23 @@ test("small and large files come from another node, are told on the way, and are
   expect(told.at(-1)).toMatchObject({ files: wanted.length, transport: "http", place: `node ${from.nodeId}` });
   expect(told.at(-1)!.bytesDone).toBeLessThanOrEqual(told.at(-1)!.bytes);
   expect((await to.transfers.fetch({ wanted, sources })).present).toHaveLength(wanted.length);
+});
+
+test("files of a large pack that cannot be made are said to be, and all others come; later they come too", async () => {
+  const [from, to] = [await startNode({ serve }), await startNode()];
+  const wanted = Array.from({ length: 400 }, (_, i) => from.give(Buffer.from(`file ${i}`)));
+  const prefix = wanted[200]!.sha256.slice(0, 2);
+  const isBlocked = ({ sha256 }: Wanted) => sha256.startsWith(prefix);
+  writeFileSync(join(to.folder, prefix), "where a folder should be");
+  const sources = [sourceOf(from, to, wanted)];
+  const report = await to.transfers.fetch({ wanted, sources });
+  const namesOf = (all: readonly Wanted[]) => all.map(({ sha256 }) => sha256).sort();
+  expect(report.failed.map(({ sha256 }) => sha256).sort()).toEqual(namesOf(wanted.filter(isBlocked)));
+  expect([...report.arrived].sort()).toEqual(namesOf(wanted.filter((one) => !isBlocked(one))));
+  rmSync(join(to.folder, prefix));
+  const again = await to.transfers.fetch({ wanted, sources });
+  expect([...again.arrived].sort()).toEqual(namesOf(wanted.filter(isBlocked)));
+  for (const [i, one] of wanted.entries()) expect(to.has(one)?.toString()).toBe(`file ${i}`);
 });
 
 test("the next source brings what the first one cannot", async () => {

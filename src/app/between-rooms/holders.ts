@@ -17,17 +17,21 @@ export const holdersIn = (
   workers: readonly { readonly node_id: string; readonly kinds?: readonly string[] | undefined }[] = [],
 ): HolderFacts[] => {
   const kindsOf = new Map(workers.map(({ node_id, kinds }) => [node_id, kinds ?? ANY_WORK]));
-  return book.list().map(({ node_id, state, local, incarnation, capabilities, load, draining, address }) => ({
-    node_id,
-    name: book.nameOf(node_id),
-    isThere: availability.isThere(node_id, state),
-    barred: availability.barrier(node_id, "data")?.reason,
-    isLeaving: draining,
-    isLate: !local && state === "suspect",
-    isRented: isRented(local ? ownTags : capabilities.tags),
-    incarnation,
-    kinds: kindsOf.get(node_id) ?? capabilities.kinds ?? [],
-    freeCpus: load?.free.cpu ?? 0,
-    address,
-  }));
+  return book.list().map(({ node_id, state, local, incarnation, capabilities, load, draining, address }) => {
+    const barrier = availability.barrier(node_id, "data");
+    return {
+      node_id,
+      name: book.nameOf(node_id),
+      isThere: availability.isThere(node_id, state),
+      barred: barrier?.reason,
+      isBarredForNow: barrier !== undefined && barrier.isDecided !== true,
+      isLeaving: draining,
+      isLate: !local && state === "suspect",
+      isRented: isRented(local ? ownTags : capabilities.tags),
+      incarnation,
+      kinds: kindsOf.get(node_id) ?? capabilities.kinds ?? [],
+      freeCpus: load?.free.cpu ?? 0,
+      address,
+    };
+  });
 };

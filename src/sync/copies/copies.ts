@@ -8,6 +8,8 @@ export interface HolderFacts extends Omit<CopyNode, "isConfirmed"> {
   readonly incarnation: number;
   /** Only where it is known otherwise than by its incarnation. */
   readonly isConfirmed?: boolean;
+  /** What bars it passes by itself: it is being repaired, or is ill. */
+  readonly isBarredForNow?: boolean;
   /** Kinds of work that it does, and processors that are free for more. */
   readonly kinds: readonly string[];
   readonly freeCpus: number;

@@ -19,9 +19,15 @@ afterEach(async () => {
 type Conduct = "fetches" | "fails" | "sleeps";
 
 /** Games of two boards and a model at home; nodes that fetch, fail or do nothing. */
-async function world(nodes: Readonly<Record<string, Conduct>>, rented: readonly string[] = []) {
+async function world(
+  nodes: Readonly<Record<string, Conduct>>,
+  rented: readonly string[] = [],
+  facts: (nodeId: string, passedMs: number) => Partial<PlanNode> = () => ({}),
+) {
   const w = syncWorld();
   worlds.push(w);
+  const begun = w.clock.now();
+  const passedMs = () => w.clock.now() - begun;
   const files = {
     games: entryOf("games", { work_id: "w1" }),
     square: entryOf("square games", { work_id: "w2", config_key: "square8_2p" }),
@@ -68,6 +74,7 @@ async function world(nodes: Readonly<Record<string, Conduct>>, rented: readonly 
           freeCpus: 1,
           staleMs: null,
           bytesPerSecond: null,
+          ...facts(node_id, passedMs()),
         }),
       ),
   });
@@ -117,7 +124,7 @@ async function world(nodes: Readonly<Record<string, Conduct>>, rented: readonly 
         sha256Of(text),
       )
       .map(({ node_id }) => node_id);
-  return { ...w, facade, sources, run, holders: holdersOf, hold };
+  return { ...w, facade, sources, run, holders: holdersOf, hold, passedMs };
 }
 
 test("sync brings files to nodes, and its numbers are those of what arrived", async () => {
@@ -222,6 +229,55 @@ test("what one backend cannot do the next one tries, and all errors are kept", a
     "distributed: 1 of 1 transfers failed",
   ]);
   expect(w.facade.healthCheck()).toMatchObject({ healthy: false, status: "stopped", message: "1 of 1 syncs failed" });
+});
+
+describe("a node that is named and away for a moment", () => {
+  const awayUntil = (ms: number) => (nodeId: string, passedMs: number) => ({
+    isThere: nodeId !== "b" || passedMs >= ms,
+  });
+
+  test("is waited for and judged, and the next backend is not needed", async () => {
+    const w = await world({ a: "fetches", b: "fetches" }, [], awayUntil(10_000));
+    const syncing = w.facade.sync("models", { targets: ["a", "b"] });
+    expect(await w.run(syncing)).toMatchObject({ backendUsed: "router", nodesSynced: 2, errors: [] });
+    expect(w.holders("model")).toEqual(["a", "b", "n1"]);
+    const repaired = await world({ b: "fetches" }, [], (_, ms) =>
+      ms < 10_000 ? { barred: "it is being repaired", isBarredForNow: true } : {},
+    );
+    const response = await repaired.run(repaired.facade.sync("models", { targets: ["b"] }));
+    expect(response).toMatchObject({ backendUsed: "router", nodesSynced: 1 });
+  });
+
+  test("is not waited for longer than a part of the time, nor for what does not pass, nor where others are able", async () => {
+    const w = await world({ b: "fetches" }, [], awayUntil(Number.POSITIVE_INFINITY));
+    const response = await w.run(w.facade.sync("models", { targets: ["b"], timeoutSeconds: 100 }));
+    expect(response).toMatchObject({ backendUsed: "distributed", success: true });
+    expect(response.errors).toEqual(["router: none of the nodes is able to take it"]);
+    expect(w.passedMs()).toBeGreaterThanOrEqual(10_000);
+    expect(w.passedMs()).toBeLessThan(20_000);
+    const drained = await world({ b: "fetches" }, [], () => ({ barred: "it is drained", isBarredForNow: false }));
+    expect(await drained.run(drained.facade.sync("models", { targets: ["b"] }))).toMatchObject({
+      backendUsed: "distributed",
+    });
+    expect(drained.passedMs()).toBeLessThan(10_000);
+    const small = await world({ b: "fetches" }, [], () => ({ freeBytes: 1 }));
+    expect(await small.run(small.facade.sync("models", { targets: ["b"] }))).toMatchObject({
+      backendUsed: "distributed",
+    });
+    expect(small.passedMs()).toBeLessThan(10_000);
+    const others = await world({ a: "fetches", b: "fetches" }, [], awayUntil(Number.POSITIVE_INFINITY));
+    expect(await others.run(others.facade.sync("models"))).toMatchObject({ backendUsed: "auto_sync", nodesSynced: 1 });
+    expect(others.passedMs()).toBeLessThan(10_000);
+  });
+
+  test("is not waited for when the sync is cancelled, and nothing is ordered then", async () => {
+    const w = await world({ b: "fetches" }, [], awayUntil(Number.POSITIVE_INFINITY));
+    const running = w.facade.sync("models", { targets: ["b"] });
+    await w.run(new Promise<void>((resolve) => void w.clock.after(1_000, resolve)));
+    await w.facade.cancel(w.facade.list()[0]!.sync_id, "not wanted");
+    expect(await w.run(running)).toMatchObject({ success: false, errors: ["router: it was cancelled"] });
+    expect(w.store.read("SELECT * FROM sync_orders")).toEqual([]);
+  });
 });
 
 test("alone there is nobody to bring anything to, and that is no failure", async () => {

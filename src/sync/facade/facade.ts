@@ -21,6 +21,7 @@ import {
   type SyncResponse,
   syncDefaults,
 } from "./request.ts";
+import { isSoonAble, judgeTarget } from "./score.ts";
 
 const SYNC_FACADE = "sync_facade";
 
@@ -65,6 +66,8 @@ interface Progress {
 }
 
 export type SyncShown = SyncRow & { readonly progress: Progress };
+
+const CANCELLED = "it was cancelled";
 
 const KINDS: Readonly<Record<Exclude<SyncDataType, "all">, string>> = {
   games: "kind = 'games'",
@@ -272,7 +275,10 @@ export class SyncFacade {
   ): Promise<SyncResponse> {
     const { store, clock } = this.#ports;
     const begunMs = clock.monotonic();
-    const deadlineMs = begunMs + 1_000 * (request.timeoutSeconds ?? syncDefaults.timeoutSeconds);
+    const timeMs = 1_000 * (request.timeoutSeconds ?? syncDefaults.timeoutSeconds);
+    const deadlineMs = begunMs + timeMs;
+    // All backends share it: a node that did not come back for one is not waited for again.
+    const settleMs = begunMs + Math.min(syncLimits.settleMs, syncLimits.settleShare * timeMs);
     const errors: string[] = [];
     const tried: SyncBackend[] = [];
     let plan: SyncPlan | undefined;
@@ -281,17 +287,29 @@ export class SyncFacade {
       if (isOver) break;
       plan = this.#plan(backend, request, await this.#files(request));
       tried.push(backend);
-      await store.commit([
-        beginSync({
-          sync_id: syncId,
-          backend,
-          request: JSON.stringify(request),
-          plan: JSON.stringify({ judgements: plan.judgements, nodes: plan.nodes, error: plan.error }),
-          requested_by: requestedBy,
-          started_at: clock.now(),
-        }),
-        placeOrders({ sync_id: syncId, orders: plan.orders, at: clock.now() }),
-      ]);
+      const begin = ({ judgements, nodes, error, orders }: SyncPlan) =>
+        store.commit([
+          beginSync({
+            sync_id: syncId,
+            backend,
+            request: JSON.stringify(request),
+            plan: JSON.stringify({ judgements, nodes, error }),
+            requested_by: requestedBy,
+            started_at: clock.now(),
+          }),
+          placeOrders({ sync_id: syncId, orders, at: clock.now() }),
+        ]);
+      if (plan.soonAble.length > 0) {
+        await begin({ ...plan, orders: [] });
+        begun();
+        await this.#awaitNodes(plan, syncId, settleMs);
+        if (this.show(syncId).state !== "running") {
+          errors.push(`${backend}: ${CANCELLED}`);
+          break;
+        }
+        plan = this.#plan(backend, request, await this.#files(request));
+      }
+      await begin(plan);
       begun();
       const wrong = plan.error ?? (await this.#arrive(request, syncId, deadlineMs));
       if (wrong === null) {
@@ -307,6 +325,15 @@ export class SyncFacade {
     return this.#end(request, syncId, plan!, tried, errors, (clock.monotonic() - begunMs) / 1_000);
   }
 
+  /** Resolves when those that were away or silent can be judged anew, when the time for it is over, or when nobody wants it any more. */
+  async #awaitNodes({ soonAble }: SyncPlan, syncId: string, untilMs: number): Promise<void> {
+    const { clock, nodes } = this.#ports;
+    const isLate = (node: PlanNode): boolean =>
+      soonAble.includes(node.node_id) && isSoonAble(judgeTarget({ ...node, missing: 0, missingBytes: 0, wanted: 0 }));
+    while (clock.monotonic() < untilMs && this.show(syncId).state === "running" && nodes().some(isLate))
+      await sleep(clock, syncLimits.lookMs);
+  }
+
   /** Null once all has arrived, or is ordered where nobody waits for more; else what is wrong. */
   async #arrive(
     { requireConfirmation = true }: SyncRequest,
@@ -315,7 +342,7 @@ export class SyncFacade {
   ): Promise<string | null> {
     const { clock } = this.#ports;
     for (;;) {
-      if (this.show(syncId).state !== "running") return "it was cancelled";
+      if (this.show(syncId).state !== "running") return CANCELLED;
       const { files, arrived, failed, open } = this.#progress(syncId);
       if (open === 0) return failed > 0 ? `${failed} of ${files} transfers failed` : null;
       if (!requireConfirmation) return null;

@@ -22,13 +22,14 @@ export function planNodesOf(ports: {
   const served = new Map(
     store.read<{ node_id: string; at: number; bytes: number; ms: number }>(LATELY).map((row) => [row.node_id, row]),
   );
-  return nodes().map(({ node_id, kinds, freeCpus, isThere, isRented, barred }) => {
+  return nodes().map(({ node_id, kinds, freeCpus, isThere, isRented, barred, isBarredForNow }) => {
     const last = served.get(node_id);
     return {
       node_id,
       isThere,
       isRented,
       barred,
+      isBarredForNow,
       isConfirmed: judged.get(node_id)?.isConfirmed === true,
       isHome: node_id === nodeId,
       kinds,

@@ -1,7 +1,7 @@
 /** What each backend makes of a request: which node gets which file, and why others do not. Pure. */
 import type { NewOrder } from "../orders/order.ts";
 import type { SyncBackend, SyncDataType } from "./request.ts";
-import { type Judgement, judgeTarget, type TargetFacts } from "./score.ts";
+import { isSoonAble, type Judgement, judgeTarget, type TargetFacts } from "./score.ts";
 
 export interface WantedFile {
   readonly seq: number;
@@ -31,6 +31,8 @@ export interface SyncPlan {
   readonly nodes: readonly string[];
   /** Why it comes to nothing. */
   readonly error: string | null;
+  /** Nodes that are meant too and are away or silent now: worth a moment where they are named, or where there is nobody else. */
+  readonly soonAble: readonly string[];
 }
 
 /** What a node needs for the work that it does: who trains needs games and samples, who plays needs models. */
@@ -84,7 +86,7 @@ function planEphemeral(ask: PlanQuestion): SyncPlan {
     });
   const nodes = named.map(({ node_id }) => node_id);
   const error = named.length === 0 ? "there is no rented node" : null;
-  return { backend: "ephemeral_sync", orders, judgements: [], nodes, error };
+  return { backend: "ephemeral_sync", orders, judgements: [], nodes, error, soonAble: [] };
 }
 
 export function planSync(backend: SyncBackend, ask: PlanQuestion): SyncPlan {
@@ -103,11 +105,14 @@ export function planSync(backend: SyncBackend, ask: PlanQuestion): SyncPlan {
   const able = judged
     .filter(({ files, judgement }) => files.length > 0 && (!judges || judgement.skipped === null))
     .sort((a, b) => (judges ? b.judgement.score - a.judgement.score : 0) || (a.node.node_id < b.node.node_id ? -1 : 1));
+  const late = judged.filter(({ files, judgement }) => judges && files.length > 0 && isSoonAble(judgement));
+  const isWorthIt = ask.targets !== undefined || able.length === 0;
   return {
     backend,
     orders: able.flatMap(({ node, missing }) => missing.map((file) => orderOf(node.node_id, "fetch", file, ask))),
     judgements: judges ? judged.map(({ judgement }) => judgement) : [],
     nodes: able.map(({ node }) => node.node_id),
     error: able.length === 0 ? nobody : null,
+    soonAble: isWorthIt ? late.map(({ node }) => node.node_id) : [],
   };
 }

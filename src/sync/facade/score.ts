@@ -5,6 +5,8 @@ export interface TargetFacts {
   readonly isThere: boolean;
   /** Why nothing new goes there; undefined if it may. */
   readonly barred?: string | undefined;
+  /** That passes by itself. */
+  readonly isBarredForNow?: boolean | undefined;
   readonly isConfirmed: boolean;
   readonly isRented: boolean;
   readonly isHome: boolean;
@@ -78,12 +80,19 @@ export function judgeTarget(facts: TargetFacts): Judgement {
   return { node_id, skipped: whySkipped(facts, requiredBytes), score, reasons };
 }
 
+/** What is actual of a node that may be able a moment later: it is heard again, gets well, or says what it has not said yet. */
+const PASSING: ReadonlySet<number | string> = new Set(["away", "barred for now", "unconfirmed", "unknown"]);
+
+/** Whether a node is left out only for what may soon be otherwise. */
+export const isSoonAble = ({ skipped }: Judgement): boolean => skipped !== null && PASSING.has(skipped.actual);
+
 function whySkipped(
-  { isThere, isConfirmed, freeBytes, barred }: TargetFacts,
+  { isThere, isConfirmed, freeBytes, barred, isBarredForNow = false }: TargetFacts,
   requiredBytes: number,
 ): Judgement["skipped"] {
   if (!isThere) return { why: "it is away", actual: "away", required: "online" };
-  if (barred !== undefined) return { why: barred, actual: "barred", required: "available" };
+  if (barred !== undefined)
+    return { why: barred, actual: isBarredForNow ? "barred for now" : "barred", required: "available" };
   if (!isConfirmed) return { why: "it has not said what it holds", actual: "unconfirmed", required: "confirmed" };
   if (freeBytes === null)
     return { why: "it has not said how much room it has", actual: "unknown", required: requiredBytes };

@@ -1,11 +1,13 @@
 import { hash } from "node:crypto";
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { OperatingError, systemCode, translateDiskFault } from "../../kernel/index.ts";
 import { makeFolder } from "../disk.ts";
 import type { Transport, Wanted } from "../transport.port.ts";
 import { placeAside } from "./aside.ts";
+import { type FileMaker, makeHere, type NewFile, writeWhole } from "./file-maker.ts";
 import type { Flusher } from "./flush.ts";
+import { MANY_FILES } from "./limits.ts";
 import { unpack } from "./pack.ts";
 import type { Landing } from "./part-file.ts";
 import { watchStall } from "./stall.ts";
@@ -17,23 +19,10 @@ export interface Expected extends Wanted {
   readonly landing: Landing;
 }
 
-/**
- * Writes a whole small file. Synchronous, since this is never the main loop: four calls to the system take 40 us here, and
- * four times as much with a thread in between.
- */
-function writePart(path: string, content: Uint8Array): void {
-  const file = openSync(path, "w", 0o600);
-  try {
-    for (let at = 0; at < content.length; ) at += writeSync(file, content, at, content.length - at);
-  } finally {
-    closeSync(file);
-  }
-}
-
 /** Parts that are whole and right get their names once all of them are on the disk; then the names get there, and those of new folders. */
-async function settle(came: readonly Expected[], flusher: Flusher): Promise<void> {
+async function settle(came: readonly Expected[], flusher: Flusher, maker: FileMaker): Promise<void> {
   await flusher.files(came.map(({ landing }) => landing.part));
-  for (const { landing } of came) renameSync(landing.part, landing.path);
+  await maker.rename(came.map(({ landing }) => [landing.part, landing.path] as const));
   const folders = [...new Set(came.map(({ landing }) => dirname(landing.path)))];
   await flusher.folders([...new Set([...folders, ...folders.map(dirname)])]);
 }
@@ -50,19 +39,25 @@ async function makeFolders(expected: readonly Expected[]): Promise<void> {
 }
 
 /** One go. Gives what came; what broke it comes with it, so that nothing that came is lost. */
-async function readOnce(transport: Transport, expected: readonly Expected[], world: TransferWorld) {
+async function readOnce(transport: Transport, expected: readonly Expected[], world: TransferWorld, maker: FileMaker) {
   const came: Expected[] = [];
+  /** What is being written, and when that is done. */
+  const making: { readonly files: readonly Expected[]; readonly done: Promise<void> }[] = [];
   const byHash = new Map(expected.map((one) => [one.sha256, one]));
   const watch = watchStall({ ...world, place: transport.place });
   const given = new AbortController();
   const signal = AbortSignal.any([world.signal, given.signal]);
   const bytes = watch.over(transport.readPack!(expected, signal), world.signal);
   let thrown: unknown;
+  let unmade: { readonly thrown: unknown } | undefined;
   try {
     for await (const files of unpack(bytes, expected)) {
+      if (unmade !== undefined) throw unmade.thrown;
       const size = files.reduce((sum, { content }) => sum + content.length, 0);
       await world.spend(size);
       world.moved(transport, size);
+      const right: Expected[] = [];
+      const made: NewFile[] = [];
       for (const { sha256, content } of files) {
         const one = byHash.get(sha256)!;
         const actual = hash("sha256", content, "hex");
@@ -70,27 +65,41 @@ async function readOnce(transport: Transport, expected: readonly Expected[], wor
         if (actual !== sha256) {
           world.cameWrong(transport, { sha256, actual });
           const aside = placeAside(one.landing, one, world.clock.now());
-          if (aside !== undefined) writePart(aside, content);
+          if (aside !== undefined) writeWhole({ path: aside, content });
           continue;
         }
-        writePart(one.landing.part, content);
-        came.push(one);
+        made.push({ path: one.landing.part, content });
+        right.push(one);
       }
+      const { done } = await maker.write(made);
+      done.catch((error: unknown) => {
+        unmade ??= { thrown: error };
+      });
+      making.push({ files: right, done });
     }
   } catch (error) {
     thrown = translateDiskFault(error);
     given.abort(thrown);
   }
+  for (const { files, done } of making)
+    try {
+      await done;
+      came.push(...files);
+    } catch (error) {
+      thrown ??= translateDiskFault(error);
+      for (const { landing } of files) rmSync(landing.part, { force: true });
+    }
   return { came, thrown };
 }
 
 /** By one way, as often as it brings something. */
 async function packBy(transport: Transport, expected: readonly Expected[], world: TransferWorld, arrived: Set<string>) {
+  const maker = expected.length >= MANY_FILES ? (world.maker ?? makeHere) : makeHere;
   for (;;) {
     const open = expected.filter(({ sha256 }) => !arrived.has(sha256));
-    const { came, thrown } = await readOnce(transport, open, world);
+    const { came, thrown } = await readOnce(transport, open, world, maker);
     try {
-      await settle(came, world.flusher);
+      await settle(came, world.flusher, maker);
     } catch (error) {
       for (const { landing } of came) rmSync(landing.part, { force: true });
       throw translateDiskFault(error);

@@ -8,6 +8,7 @@ export { type Budget, createBudget } from "./budget.ts";
 export { fetchAll } from "./fetch.ts";
 export { fetchFile } from "./fetch-file.ts";
 export type { Expected } from "./fetch-pack.ts";
+export { type FileMaker, type NewFile, writeWhole } from "./file-maker.ts";
 export { createFlusher } from "./flush.ts";
 export { createGrowingFiles, type GrowingFiles } from "./growing.ts";
 export { MAX_PACK_BYTES, MAX_PACK_FILES, PACKED_BYTES, transferDefaults } from "./limits.ts";

@@ -5,6 +5,9 @@ export const PACKED_BYTES = 1_024 ** 2;
 export const MAX_PACK_FILES = 4_096;
 export const MAX_PACK_BYTES = 64 * 1_024 ** 2;
 
+/** A pack of so many files is worth a thread that makes them. */
+export const MANY_FILES = 256;
+
 /** Bytes that gather before they are written; the next ones gather meanwhile. */
 export const WRITE_BYTES = 1_024 ** 2;
 /** A large file goes to the disk while it comes, so that nobody waits for all of it at the end. */

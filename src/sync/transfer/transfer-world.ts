@@ -1,6 +1,7 @@
 import type { Clock, Listening, Random } from "../../kernel/index.ts";
 import type { TransferPriority, TransferTry, Transport, WrongBytes } from "../transport.port.ts";
 import type { Budget } from "./budget.ts";
+import type { FileMaker } from "./file-maker.ts";
 import type { Flusher } from "./flush.ts";
 import type { GrowingFiles } from "./growing.ts";
 import { MAX_WRONG } from "./limits.ts";
@@ -14,6 +15,8 @@ export interface SharedWorld {
   readonly ways: Ways;
   readonly budget: Budget;
   readonly flusher: Flusher;
+  /** Makes the files of large packs; who has none makes them where it is. */
+  readonly maker?: FileMaker | undefined;
   readonly stallMs: number;
   readonly chunkBytes: number;
   /** What comes is offered there to others who want it. */

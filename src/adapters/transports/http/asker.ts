@@ -4,6 +4,7 @@ import { Agent as TlsAgent, request as tlsRequest } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { isOperatingError, kindOfStatus, messageOf, OperatingError } from "../../../kernel/index.ts";
 import type { Wanted } from "../../../sync/index.ts";
+import { rawAnswer } from "./raw-answer.ts";
 
 /** Connections to one place; what is more waits for one of them. */
 const CONNECTIONS = 8;
@@ -35,8 +36,13 @@ export interface Asker {
   ask(method: string, path: string, signal: AbortSignal, asked?: Asked): Promise<IncomingMessage>;
   /** The bytes of an artifact from `start` on, if the answer is about just those. */
   bytesOf(answer: IncomingMessage, wanted: Wanted, start: number): AsyncIterable<Uint8Array>;
+  /** The same as `ask` and `bytesOf` for many bytes; they are lent until the next ones are asked for. */
+  lend(method: string, path: string, signal: AbortSignal, body: Buffer): AsyncIterable<Uint8Array>;
   close(): void;
 }
+
+/** What is read as one pack at most; what may be in it is for who unpacks it: it knows what was asked for. */
+const MAX_LENT_BYTES = 128 * 1_024 ** 2;
 
 export async function textOf(answer: IncomingMessage): Promise<string> {
   let text = "";
@@ -152,18 +158,35 @@ export function createAsker({ url, place, fingerprint, ca, agent: given, prove }
     return undefined;
   };
 
+  const bytesOf: Asker["bytesOf"] = async function* (answer, wanted, from) {
+    const wrong = wrongIn(answer, wanted, from);
+    if (wrong !== undefined) {
+      answer.destroy();
+      throw wrong;
+    }
+    try {
+      yield* answer as AsyncIterable<Uint8Array>;
+    } catch (thrown) {
+      throw unreachable(thrown);
+    }
+  };
+
   return {
     ask,
-    async *bytesOf(answer, wanted, from) {
-      const wrong = wrongIn(answer, wanted, from);
-      if (wrong !== undefined) {
-        answer.destroy();
-        throw wrong;
+    bytesOf,
+    async *lend(method, path, signal, body) {
+      // A connection of another kind is read by those who know it.
+      if (isTls || given !== undefined) {
+        yield* bytesOf(await ask(method, path, signal, { body }), { sha256: path, bytes: MAX_LENT_BYTES }, 0);
+        return;
       }
+      const to = { host: base.hostname.replace(/^\[|\]$/g, ""), port: Number(base.port || 80) };
+      const request = { ...to, method, path, headers: prove(method, path), body, signal };
       try {
-        yield* answer as AsyncIterable<Uint8Array>;
+        yield* rawAnswer(request, ({ text, status }) => refusalIn(text, status, place));
       } catch (thrown) {
-        throw unreachable(thrown);
+        signal.throwIfAborted();
+        throw isOperatingError(thrown) ? thrown : unreachable(thrown);
       }
     },
     close: () => agent.destroy(),

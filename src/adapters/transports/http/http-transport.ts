@@ -3,7 +3,7 @@
 import type { Agent, IncomingMessage } from "node:http";
 import { isOperatingError, OperatingError } from "../../../kernel/index.ts";
 import type { Transport, TransportName, Wanted } from "../../../sync/index.ts";
-import { listName, MAX_PACK_BYTES } from "../../../sync/transfer/index.ts";
+import { listName } from "../../../sync/transfer/index.ts";
 import { createAsker, rangeFrom, textOf } from "./asker.ts";
 import { encodeList } from "./lists.ts";
 import { type Bearer, COMING, PROOF_HEADER, proofOf, TICKET_HEADER } from "./proof.ts";
@@ -28,7 +28,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
     [TICKET_HEADER]: ticket,
     [PROOF_HEADER]: proofOf(bearer, ticket, method, path),
   });
-  const { ask, bytesOf, close } = createAsker({ ...options, place, prove });
+  const { ask, bytesOf, lend, close } = createAsker({ ...options, place, prove });
   const listId = listName(list);
 
   let brought: Promise<void> | undefined;
@@ -43,16 +43,19 @@ export function httpTransport(options: HttpTransportOptions): Transport {
     );
     return brought;
   };
+  const isForgotten = (thrown: unknown): boolean => list.length > 1 && isOperatingError(thrown, "LIST_UNKNOWN");
+  const bringAgain = (signal: AbortSignal): Promise<void> => {
+    brought = undefined;
+    return bring(signal);
+  };
   const askFor = async (...given: Parameters<typeof ask>): Promise<IncomingMessage> => {
-    if (list.length === 1) return ask(...given);
     const [, , signal] = given;
-    await bring(signal);
+    if (list.length > 1) await bring(signal);
     try {
       return await ask(...given);
     } catch (thrown) {
-      if (!isOperatingError(thrown, "LIST_UNKNOWN")) throw thrown;
-      brought = undefined;
-      await bring(signal);
+      if (!isForgotten(thrown)) throw thrown;
+      await bringAgain(signal);
       return ask(...given);
     }
   };
@@ -78,9 +81,16 @@ export function httpTransport(options: HttpTransportOptions): Transport {
       yield* bytesOf(await askFor("GET", path, signal, { headers: rangeFrom(start) }), wanted, start);
     },
     async *readPack(wanted, signal) {
-      const answer = await askFor("POST", `/v1/packs/${listId}`, signal, { body: encodeList(wanted) });
-      // What a pack may hold at most is for who unpacks it: it knows what was asked for.
-      yield* bytesOf(answer, { sha256: listId, bytes: 2 * MAX_PACK_BYTES }, 0);
+      const pack = () => lend("POST", `/v1/packs/${listId}`, signal, encodeList(wanted));
+      if (list.length > 1) await bring(signal);
+      try {
+        yield* pack();
+      } catch (thrown) {
+        // Whoever has forgotten the list says so before the first byte.
+        if (!isForgotten(thrown)) throw thrown;
+        await bringAgain(signal);
+        yield* pack();
+      }
     },
     async digests({ sha256 }, chunkBytes, signal) {
       const answer = await askFor("GET", `/v1/digests/${sha256}?chunk_bytes=${chunkBytes}`, signal);
