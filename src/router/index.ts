@@ -44,6 +44,7 @@ export {
   decodeEntry,
   type EntryKind,
   encodeEntry,
+  entryDigest,
   type LogPosition,
   misfit,
   NO_ENTRY,

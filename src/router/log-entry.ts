@@ -56,6 +56,9 @@ const MAX_HEADER_BYTES = 4_096;
 
 const digestOf = (bytes: Uint8Array): string => hash("sha256", bytes, "hex");
 
+/** What the entry after this one names as its `chain`. */
+export const entryDigest = (encoded: Uint8Array): string => digestOf(encoded);
+
 export function encodeEntry(header: Omit<EntryHeader, "body">, body: Uint8Array): Uint8Array {
   const head = Buffer.from(JSON.stringify({ ...header, body: digestOf(body) }));
   const length = Buffer.alloc(LENGTH_BYTES);

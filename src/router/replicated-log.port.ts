@@ -27,9 +27,10 @@ export type AppendOutcome =
   | { readonly outcome: "accepted"; readonly seq: number }
   /**
    * This call has stored nothing and never will. `last` is the number that the server takes for the last, where it said one. A server
-   * that was cut off may say an old one, so a number below one's own is a reason to look again, not yet a proof of loss.
+   * that was cut off may say an old one, so a number below one's own is a reason to look again, not yet a proof of loss. `by` names the
+   * server that was asked.
    */
-  | { readonly outcome: "refused"; readonly last: number | undefined }
+  | { readonly outcome: "refused"; readonly last: number | undefined; readonly by?: string | undefined }
   /** Nobody knows: it may be stored, or be stored later. Sending the same entry with the same expectation again is safe. */
   | { readonly outcome: "unknown"; readonly why: OperatingError };
 

@@ -25,10 +25,24 @@ import { durablePayload, durableRows } from "./events-durable.ts";
 import { inFolder } from "./support/folder.ts";
 import { defineBench, sized } from "./support/frame.ts";
 import { atLeast, atMost, type Contender, compare } from "./support/measure.ts";
+import type { StandbyOptions } from "./support/standby.ts";
 import type { Section } from "./support/table.ts";
 
 export const about = "publishing through a log on three nats-servers, beside the same without a log";
 
+interface CaughtUp {
+  readonly entries: number;
+  readonly events: number;
+  readonly ms: number;
+}
+interface Lag {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** A million in a minute. */
+const CATCH_UP = 1_000_000 / 60;
+const MINUTES = { timeoutMs: 300_000 };
 const clock = systemClock();
 const NAMES = { plain: "plain", replicated: "replicated", bare: "JetStream, a message an event" };
 const CLUSTER = { cluster: "bench", generation: 1 };
@@ -64,13 +78,13 @@ async function measure(events: number, awaited: number, rounds: number): Promise
     return [{ title: "replicated", measured: [], goals: [], notes: { skipped: "no nats-server from 2.15 on" } }];
   await using own = owned();
   const servers = await natsServers(own, program);
-  const options = {
+  const where = {
     servers: servers.map(({ url }) => url),
     monitors: servers.map(({ monitor }) => monitor),
     replicas: 3,
     answerMs: 5_000,
-    clock,
   };
+  const options = { ...where, clock };
   for (const stream of ["bench", "bare"])
     await until(
       () =>
@@ -142,6 +156,31 @@ async function measure(events: number, awaited: number, rounds: number): Promise
       ],
       notes: {},
     });
+    const standby = own.startNode(new URL("./support/standby.ts", import.meta.url), [
+      JSON.stringify({
+        folder,
+        log: { ...where, stream: "bench" },
+        cluster: CLUSTER,
+      } satisfies StandbyOptions),
+    ]);
+    const caught = JSON.parse((await standby.waitForLine(/^caught up (.*)$/, MINUTES)).match[1]!) as CaughtUp;
+    await pipelined(1_000, ways[NAMES.replicated]!)(events);
+    standby.write("lag\n");
+    const lag = JSON.parse((await standby.waitForLine(/^lag (.*)$/, MINUTES)).match[1]!) as Lag;
+    sections.push({
+      title: "a standby",
+      measured: [],
+      goals: [
+        atLeast(
+          "events a second, of a new one that takes the whole log",
+          (caught.events / caught.ms) * 1_000,
+          CATCH_UP,
+        ),
+        atMost("milliseconds behind under load, p99", lag.p99, 1_000),
+      ],
+      notes: { events: caught.events, entries: caught.entries, lag_p50_ms: Math.round(lag.p50) },
+    });
+    await standby.killNow();
     await connection.close();
     await plain.stop();
     await replicated.stop();

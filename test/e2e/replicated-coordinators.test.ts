@@ -8,7 +8,7 @@ test(
   async ({ skip }) => {
     const { done } = await run(tiny);
     if (done === undefined) return skip();
-    expect(done).toMatchObject({ kill: 1, all_servers: 1 });
+    expect(done).toMatchObject({ kills: 1, harms: { all_servers: { times: 1 } } });
     expect(done.acked).toBeGreaterThan(80);
   },
   patience(180_000),

@@ -1,7 +1,9 @@
 /**
  * A million operations under one of a few locks, by holders that vanish, stop for a while and go on, while the coordinator restarts. Each
- * operation carries its fence to a register that refuses a smaller one than it has seen, as whatever a lock protects should.
+ * operation carries its fence to a register that refuses a smaller one than it has seen, as whatever a lock protects should. Chapters are
+ * kept in a book, so that a run goes on with the world after the last one, and counts add up.
  */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { inThreadStore, memoryWriter } from "../../src/adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../../src/app/store-modules.ts";
 import { Lock } from "../../src/cluster/locks/lock.ts";
@@ -13,10 +15,22 @@ import { breathe } from "../support/virtual-time.ts";
 export const about = "a million fenced operations under locks, with kills: no two holders at once";
 
 export interface LocksOptions {
+  /** How many this run adds. */
   readonly operations?: number;
-  readonly seed?: number;
+  /** Begins with the first world again. */
+  readonly anew?: boolean;
+  /** Writes no book. */
+  readonly unbooked?: boolean;
 }
-export const tiny: LocksOptions = { operations: 2_000 };
+export const tiny: LocksOptions = { operations: 2_000, unbooked: true };
+
+const FOLDER = ".soak";
+const BOOK = `${FOLDER}/locks-book.json`;
+/** Operations of one world. */
+const CHAPTER = 50_000;
+
+const EMPTY = { worlds: 0, operations: 0, refused: 0, overlaps: 0, doubles: 0, kills: 0, restarts: 0 };
+type Book = typeof EMPTY;
 
 const NAMES = ["one", "two", "three"];
 const HOLDERS = 8;
@@ -43,7 +57,7 @@ class Register {
   }
 }
 
-export async function run({ operations = 1_000_000, seed = 1 }: LocksOptions = {}) {
+async function world(operations: number, seed: number): Promise<Book> {
   const base = virtualClock();
   const random = seededRandom(seed);
   const writer = memoryWriter(storeModules);
@@ -136,13 +150,24 @@ export async function run({ operations = 1_000_000, seed = 1 }: LocksOptions = {
   writer.close();
   const overlaps = sum(({ overlaps: found }) => found);
   const done = sum((register) => register.done);
-  return {
-    ok: overlaps === 0 && doubles === 0,
-    operations: done,
-    refused: sum(({ stale }) => stale),
-    overlaps,
-    doubles,
-    kills,
-    restarts,
-  };
+  return { worlds: 1, operations: done, refused: sum(({ stale }) => stale), overlaps, doubles, kills, restarts };
+}
+
+export async function run({ operations = 1_000_000, anew = false, unbooked = false }: LocksOptions = {}) {
+  let total: Book = anew || unbooked || !existsSync(BOOK) ? EMPTY : JSON.parse(readFileSync(BOOK, "utf8"));
+  let added = 0;
+  while (added < operations) {
+    const seed = total.worlds + 1;
+    const found = await world(Math.min(CHAPTER, operations - added), seed);
+    if (found.overlaps > 0 || found.doubles > 0)
+      throw new Error(
+        `world ${seed}: ${found.overlaps} overlaps, ${found.doubles} times two believed to hold one lock`,
+      );
+    added += found.operations;
+    total = Object.fromEntries(Object.entries(found).map(([key, n]) => [key, n + total[key as keyof Book]])) as Book;
+    if (unbooked) continue;
+    mkdirSync(FOLDER, { recursive: true });
+    writeFileSync(BOOK, JSON.stringify(total));
+  }
+  return { ok: true, added, total };
 }

@@ -12,6 +12,8 @@ export interface Host {
   readonly enter: readonly string[];
   /** Drops what comes in, or what goes out; with a port only what is for that port. */
   cut(way: "in" | "out" | "both", port?: number): void;
+  /** Drops what comes from one other host and what goes to it. */
+  cutFrom(other: Pick<Host, "address">): void;
   /** Takes no connection from outside, as behind a router; what it dials itself works. */
   hide(): void;
   heal(): void;
@@ -39,6 +41,12 @@ function findIptables(): Iptables | undefined {
 }
 
 const ip = (...args: string[]) => void execFileSync("ip", args, { stdio: "pipe" });
+
+/** How a program is started on a host. */
+export const startedOn = ({ enter: [program = "", ...args] }: Host, ...before: readonly string[]) => ({
+  execPath: program,
+  execArgv: [...args, ...before],
+});
 
 /** Undefined, loudly, where they cannot be made. `name` keeps those of two runs apart: at most five letters. */
 export function hostsOnABridge(name: string, count: number, atEnd: (undo: () => void) => void): Host[] | undefined {
@@ -76,6 +84,10 @@ export function hostsOnABridge(name: string, count: number, atEnd: (undo: () => 
         const of = (side: "--dport" | "--sport") => (port === undefined ? [] : ["-p", "tcp", side, String(port)]);
         if (way !== "out") rule("-I", "INPUT", "-i", "eth0", ...of("--dport"), "-j", "DROP");
         if (way !== "in") rule("-I", "OUTPUT", "-o", "eth0", ...of("--sport"), "-j", "DROP");
+      },
+      cutFrom(other) {
+        rule("-I", "INPUT", "-s", other.address, "-j", "DROP");
+        rule("-I", "OUTPUT", "-d", other.address, "-j", "DROP");
       },
       hide() {
         rule("-I", "INPUT", "-i", "eth0", "-m", "state", "--state", "NEW", "-j", "DROP");

@@ -16,8 +16,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { hasProgram } from "./debian-programs.ts";
+import { type Host, startedOn } from "./hosts.ts";
 import { until } from "./patience.ts";
 import { freePort, type Owned, type Started } from "./process.ts";
+import type { SmallDisk } from "./small-disk.ts";
 
 const SUITE = "forky";
 const FETCH_MS = 120_000;
@@ -88,45 +90,76 @@ export interface NatsServer {
   readonly name: string;
   readonly url: string;
   readonly monitor: string;
+  /** Its folder. */
+  readonly store: string;
   readonly process: () => Started;
   /** Starts it again on its folder. */
   readonly start: () => void;
 }
 
-/** Three servers that are one cluster and have elected a leader. */
-export async function natsServers(own: Owned, program: string): Promise<readonly NatsServer[]> {
-  const names = ["n1", "n2", "n3"];
-  const ports = await Promise.all(
-    names.map(async () => ({ client: await freePort(), http: await freePort(), route: await freePort() })),
+interface Place {
+  /** Where clients and other servers reach it. */
+  readonly address: string;
+  readonly client: number;
+  readonly http: number;
+  readonly route: number;
+  readonly host: Host | undefined;
+}
+
+const NAMES = ["n1", "n2", "n3"] as const;
+
+/** On hosts of their own everybody has the same ports; on one machine nobody has. */
+const placesOn = (hosts: readonly Host[] | undefined): Promise<Place[]> =>
+  Promise.all(
+    NAMES.map(async (_, i) => {
+      const host = hosts?.[i];
+      return host === undefined
+        ? { address: "127.0.0.1", client: await freePort(), http: await freePort(), route: await freePort(), host }
+        : { address: host.address, client: 4_222, http: 8_222, route: 6_222, host };
+    }),
   );
-  const routes = ports.map(({ route }) => `nats://127.0.0.1:${route}`);
+
+/**
+ * Three servers that are one cluster. On loopback they have elected a leader; on hosts of their own only who is there can ask them, also
+ * their monitors. With disks each keeps its stream on one of them.
+ */
+export async function natsServers(
+  own: Owned,
+  program: string,
+  hosts?: readonly Host[],
+  disks?: readonly SmallDisk[],
+): Promise<readonly NatsServer[]> {
+  const places = await placesOn(hosts);
+  const routes = places.map(({ address, route }) => `nats://${address}:${route}`);
   const folder = own.folder();
-  const servers = names.map((name, i): NatsServer => {
-    const { client, http, route } = ports[i]!;
+  const servers = NAMES.map((name, i): NatsServer => {
+    const { address, client, http, route, host } = places[i]!;
     const file = join(folder, `${name}.conf`);
+    const store = join(disks?.[i]?.folder ?? folder, name);
     writeFileSync(
       file,
       `server_name: ${name}
-listen: "127.0.0.1:${client}"
+listen: "${address}:${client}"
 http: "127.0.0.1:${http}"
 max_payload: 8MB
-jetstream { store_dir: ${JSON.stringify(join(folder, name))}, sync_interval: always, max_file_store: 2GB, max_memory_store: 64MB }
-cluster { name: ringrift, listen: "127.0.0.1:${route}", routes: ${JSON.stringify(routes)} }
+jetstream { store_dir: ${JSON.stringify(store)}, sync_interval: always, max_file_store: 2GB, max_memory_store: 64MB }
+cluster { name: ringrift, listen: "${address}:${route}", ping_interval: "2s", ping_max: 2, routes: ${JSON.stringify(routes)} }
 `,
     );
     let running: Started;
     const start = () => {
-      running = own.startNode(file, [], { execPath: program, execArgv: ["-c"] });
+      const how = host === undefined ? { execPath: program, execArgv: ["-c"] } : startedOn(host, program, "-c");
+      running = own.startNode(file, [], how);
     };
     start();
     return {
-      name,
-      url: `nats://127.0.0.1:${client}`,
+      ...{ name, store, start },
+      url: `nats://${address}:${client}`,
       monitor: `http://127.0.0.1:${http}`,
       process: () => running,
-      start,
     };
   });
+  if (hosts !== undefined) return servers;
   const isReady = async () => {
     const answers = await Promise.all(
       servers.map(({ monitor }) =>

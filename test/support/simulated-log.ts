@@ -38,13 +38,18 @@ export function simulatedLog(options: SimulatedLogOptions) {
   let known = new Map<string, number>();
   const waiting = new Set<() => void>();
   const last = () => purgedTo + entries.length;
+  /** Each refusal is another server's. */
+  let asked = 0;
 
   const store = ({ id, bytes }: LogEntry, expected: number): AppendOutcome => {
     const before = known.get(id);
     // The id is looked at before the number, as JetStream does.
     if (before !== undefined)
       return before === expected + 1 ? { outcome: "accepted", seq: before } : { outcome: "refused", last: undefined };
-    if (expected !== last()) return { outcome: "refused", last: last() };
+    if (expected !== last()) {
+      asked += 1;
+      return { outcome: "refused", last: last(), by: `n${asked % 3}` };
+    }
     const seq = expected + 1;
     entries.push({ id, bytes: Uint8Array.from(bytes), seq });
     known.set(id, seq);

@@ -82,6 +82,8 @@ export async function connectServers(options: JetStreamOptions): Promise<NatsCon
       reconnectTimeWait: 250,
       pingInterval: 5_000,
       maxPingOut: 2,
+      // A stack for every request costs more than the request, and is shown to nobody.
+      noAsyncTraces: true,
       ...defined({ user: user?.name, pass: user?.password, tls }),
     });
   } catch (thrown) {

@@ -52,6 +52,17 @@ export async function openJetStreamLog(options: JetStreamLogOptions): Promise<Je
   const client = jetstream(connection, { timeout: answerMs });
   const subject = subjectOf(stream);
 
+  let lookedElsewhereAt = Number.NEGATIVE_INFINITY;
+  /**
+   * A server that is stopped or cut off from the others does not answer, and the line to it may look sound for long. Another one may know
+   * more: the connection goes to the next, at most once in the time that an answer may take.
+   */
+  const lookElsewhere = (): void => {
+    if (clock.monotonic() - lookedElsewhereAt < answerMs) return;
+    lookedElsewhereAt = clock.monotonic();
+    if (!connection.isClosed()) void connection.reconnect().catch(() => {});
+  };
+
   const append: ReplicatedLog["append"] = async ({ id, bytes }, expected) => {
     if (bytes.length > MAX_ENTRY_BYTES)
       throw OperatingError.invalid(
@@ -67,8 +78,14 @@ export async function openJetStreamLog(options: JetStreamLogOptions): Promise<Je
       // Another number means that an entry of this id was stored elsewhere, and so was not stored now.
       return seq === expected + 1 ? { outcome: "accepted", seq } : { outcome: "refused", last: undefined };
     } catch (thrown) {
-      if (thrown instanceof JetStreamApiError && REFUSALS.has(thrown.code))
-        return { outcome: "refused", last: lastIn(thrown.message) };
+      if (thrown instanceof JetStreamApiError && REFUSALS.has(thrown.code)) {
+        const last = lastIn(thrown.message);
+        const by = connection.info?.server_name;
+        // One that was cut off may know less than we do: the next time another one is asked.
+        if (last !== undefined && last < expected) lookElsewhere();
+        return { outcome: "refused", last, by };
+      }
+      lookElsewhere();
       return { outcome: "unknown", why: unavailable(thrown) };
     }
   };
@@ -165,6 +182,7 @@ export async function openJetStreamLog(options: JetStreamLogOptions): Promise<Je
         if (isOperatingError(thrown, "LOG_PURGED")) throw thrown;
         options.onTrouble?.(unavailable(thrown));
         // The next try asks whoever is there then.
+        lookElsewhere();
         await sleep(clock, LOOK_AGAIN_MS, signal).catch(() => {});
       }
     }

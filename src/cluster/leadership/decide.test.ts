@@ -43,11 +43,11 @@ test("an idle leader beats well before its lease ends", () => {
   expect(isBeatDue(3_000, 0, timing)).toBe(true);
 });
 
-test("entries count as lost only when the log has said for a whole lease that it ends before them", () => {
-  const lost = (now: number, ...seen: [number, number][]) =>
+test("entries count as lost only when the log has said for a whole lease, through two servers, that it ends before them", () => {
+  const lost = (now: number, ...seen: [number, number, string?][]) =>
     hasLostEntries(
       10,
-      seen.map(([at, last]) => ({ at, last })),
+      seen.map(([at, last, by = `n${at}`]) => ({ at, last, by })),
       now,
       timing,
     );
@@ -56,6 +56,9 @@ test("entries count as lost only when the log has said for a whole lease that it
   expect(lost(5_000, [0, 9], [4_000, 9])).toBe(false);
   expect(lost(12_000, [0, 9], [4_000, 9])).toBe(true);
   expect(lost(16_000, [0, 9], [8_000, 10], [12_000, 9])).toBe(false);
+  // One that is cut off says so for as long as it is.
+  expect(lost(40_000, [0, 9, "n1"], [12_000, 9, "n1"], [30_000, 9, "n1"])).toBe(false);
+  expect(lost(40_000, [0, 9, "n1"], [12_000, 9, "n1"], [30_000, 9, "n2"])).toBe(true);
 });
 
 const forget: ForgetLimits = { keepMs: 1_000, awayMs: 24_000, maxBytes: 100, presentMs: 50 };

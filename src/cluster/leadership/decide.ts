@@ -40,15 +40,21 @@ export const campaignAt = ({ heardAt, isPreferred, isOffered }: Silence, timing:
 export interface SeenLast {
   readonly at: number;
   readonly last: number;
+  /** The server that was asked. */
+  readonly by: string | undefined;
 }
 
+/** So many servers must say the same: of three, one alone may be cut off and not know it. */
+const WITNESSES = 2;
+
 /**
- * Whether acknowledged entries are gone: the log says that it ends before this position, and has said nothing else for a whole lease. A
- * single answer proves nothing, since a server that was cut off knows less than the others.
+ * Whether acknowledged entries are gone: the log says that it ends before this position, through more than one server, and has said nothing
+ * else for a whole lease. What one server says proves nothing, however often it says so: cut off from the others, it knows less than they do.
  */
 export function hasLostEntries(seq: number, seen: readonly SeenLast[], now: number, { leaseMs }: LeaseTiming): boolean {
   const recent = seen.slice(seen.findLastIndex(({ last }) => last >= seq) + 1);
-  return recent.length > 1 && now - recent[0]!.at >= leaseMs;
+  const witnesses = new Set(recent.map(({ by }) => by)).size;
+  return witnesses >= WITNESSES && now - recent[0]!.at >= leaseMs;
 }
 
 /** A coordinator, as far as it still needs the log. */

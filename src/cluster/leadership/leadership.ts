@@ -151,7 +151,7 @@ export function startLeadership(options: LeadershipOptions): Leadership {
         if (claimed.claim === "won") return { term, sentAt: claimed.sentAt };
         role = "follower";
         if (claimed.claim === "lost" && claimed.last !== undefined) {
-          seenLasts = [...seenLasts, { at: clock.monotonic(), last: claimed.last }].slice(-MAX_SEEN);
+          seenLasts = [...seenLasts, { at: clock.monotonic(), last: claimed.last, by: claimed.by }].slice(-MAX_SEEN);
           if (hasLostEntries(at.seq, seenLasts, clock.monotonic(), timing)) throw lostEntries(at.seq, claimed.last);
         }
         silence = { ...silence, heardAt: clock.monotonic(), isOffered: false };

@@ -53,7 +53,7 @@ export interface TermWriter {
  */
 export type Claimed =
   | { readonly claim: "won"; readonly sentAt: number }
-  | { readonly claim: "lost"; readonly last: number | undefined }
+  | { readonly claim: "lost"; readonly last: number | undefined; readonly by?: string | undefined }
   | { readonly claim: "unknown" };
 
 export interface ReplicaPort {

@@ -9,9 +9,9 @@
 import type { Claimed, Lease, ReplicaPort, Term, TermWriter } from "../../../cluster/index.ts";
 import { type Clock, messageOf, OperatingError, sleep } from "../../../kernel/index.ts";
 import {
-  decodeEntry,
   type EntryKind,
   encodeEntry,
+  entryDigest,
   type Operation,
   type ReplicatedLog,
   type StoreModule,
@@ -71,7 +71,7 @@ async function claimTerm(
   const sentAt = clock.monotonic();
   while (clock.monotonic() - sentAt < CLAIM_MS) {
     const answer = await log.append({ id, bytes }, at.seq);
-    if (answer.outcome === "refused") return { claim: "lost", last: answer.last };
+    if (answer.outcome === "refused") return { claim: "lost", last: answer.last, by: answer.by };
     if (answer.outcome === "accepted") {
       try {
         replica.replay([{ seq: at.seq + 1, bytes }]);
@@ -129,9 +129,12 @@ function createTermWriter(options: TermWriterOptions, term: Term, lease: Lease):
     const header = { ...term, kind, at: clock.now(), schema: replica.schema(), chain: at.chain };
     const bytes = encodeEntry(header, body);
     if (bytes.length > log.maxBytes) throw new Oversized();
-    await appendSurely(bytes, at.seq);
+    const sent = appendSurely(bytes, at.seq);
+    // Computed while the entry is on its way: what is queued to be sent is sent first.
+    const digest = Promise.resolve().then(() => entryDigest(bytes));
+    await sent;
     try {
-      replica.advance({ ...decodeEntry(bytes), seq: at.seq + 1 });
+      replica.advance({ header, body, digest: await digest, seq: at.seq + 1 });
       tx.run("COMMIT");
     } catch (thrown) {
       rollBack();

@@ -69,6 +69,7 @@ test("each machine gets a certificate of its own and the shared secret, in files
   for (const line of [
     "sync_interval: always",
     "max_payload: 8MB",
+    'ping_interval: "2s", ping_max: 2',
     'http: "127.0.0.1:8222"',
     "verify: true",
     own.secret,
