@@ -33,6 +33,8 @@ export const connectivityLimits = { everyMs: 5_000 };
 
 export const recoveryLimits = {
   everyMs: 5_000,
+  /** However short the watch over a patient is set, it is not looked at more often. */
+  leastMs: 500,
   /** Acts whose answer is remembered. */
   maxAsked: 1_000,
 };

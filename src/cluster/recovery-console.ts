@@ -110,7 +110,8 @@ export function createRecoveryConsole(services: RecoveryServices) {
       const fleet = fleetFacts(services, now);
       const step = nextStep({ ...patient, rung_since: 0 }, facts, fleet, now, policy);
       const wanted = rung ?? (step.kind === "act" ? step.rung : step.kind === "wait" ? step.next : null) ?? "person";
-      const refused = whyNotNow(wanted, facts, fleet, policy)?.why ?? null;
+      // Whoever says that a node is well does nothing to it. Refused, many of them would keep repairs suspended for ever.
+      const refused = wanted === "observe" ? null : (whyNotNow(wanted, facts, fleet, policy)?.why ?? null);
       const found = { node_id: row.node_id, label: row.label, rung: wanted, refused };
       if (by.dryRun) return { ...found, applied: false };
       if (refused !== null)

@@ -14,7 +14,7 @@ export interface SystemHealth {
   readonly accepts_new_work: true;
   readonly reasons: readonly string[];
   readonly parts: readonly HealthPart[];
-  readonly components: readonly Omit<ComponentVerdict, "critical" | "bad">[];
+  readonly components: readonly Omit<ComponentVerdict, "critical" | "bad" | "because">[];
   readonly recoveries: RecoveryCounts;
   /** Since when it is unhealthy, or is not. */
   readonly since: number | null;

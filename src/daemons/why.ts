@@ -100,26 +100,31 @@ export function why(subject: string, facts: WhyFacts): Why {
   const gates = gatesOf(unit, facts.daemons[name], facts);
   const failing = gates.find(({ passed }) => !passed);
   const since = failing === undefined ? facts.daemons[name].startedAt : failing.since;
-  const verdict = verdictOf(name, failing);
-  return { subject: name, kind: unit.kind, verdict, since, cause: rootOf(name, verdict, failing), gates };
+  const verdict = failing === undefined ? `${name} runs and is well` : failingWords(name, failing);
+  return { subject: name, kind: unit.kind, verdict, since, cause: rootOf(name, failing), gates };
 }
 
 /** The gate at which it ends. A few dead letters are no reason to call anybody. */
-const rootOf = (name: string, verdict: string, failing: Gate | undefined): Cause | null =>
+const rootOf = (name: string, failing: Gate | undefined): Cause | null =>
   failing === undefined
     ? null
-    : causeOf(failing.gate === "dead_letters" ? "note" : "warn", `gate_${failing.gate}`, name, verdict, {
-        actual: failing.actual,
-        required: failing.required,
-        since: failing.since,
-        advice: failing.advice ?? null,
-      });
+    : causeOf(
+        failing.gate === "dead_letters" ? "note" : "warn",
+        `gate_${failing.gate}`,
+        name,
+        failingWords(name, failing),
+        {
+          actual: failing.actual,
+          required: failing.required,
+          since: failing.since,
+          advice: failing.advice ?? null,
+        },
+      );
 
-function verdictOf(name: string, failing: Gate | undefined): string {
-  if (failing === undefined) return `${name} runs and is well`;
-  const what = `${failing.gate}: ${failing.actual}`;
-  return KEEPS_DOWN.test(failing.gate) ? `${name} does not run, because of ${what}` : `${name} runs, but ${what}`;
-}
+const failingWords = (name: string, failing: Gate): string =>
+  KEEPS_DOWN.test(failing.gate)
+    ? `${name} does not run, because of ${failing.gate}: ${failing.actual}`
+    : `${name} runs, but ${failing.gate}: ${failing.actual}`;
 
 /** The unit that a name, an old name or a daemon type means. */
 function nameOf(subject: string, { units }: WhyFacts): string | Why {
@@ -141,9 +146,9 @@ function nameOf(subject: string, { units }: WhyFacts): string | Why {
 }
 
 function notBuilt(subject: string, actual: string, hint: string | null): Why {
-  const verdict = `${subject} does not run, because of registered: ${actual}`;
   const gate: Gate = { gate: "registered", passed: false, actual, required: "registered here", since: null, hint };
-  return { subject, kind: "not_built", verdict, since: null, cause: rootOf(subject, verdict, gate), gates: [gate] };
+  const verdict = failingWords(subject, gate);
+  return { subject, kind: "not_built", verdict, since: null, cause: rootOf(subject, gate), gates: [gate] };
 }
 
 function gatesOf(unit: Declaration, info: DaemonInfo, facts: WhyFacts): Gate[] {

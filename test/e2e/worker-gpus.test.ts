@@ -4,15 +4,18 @@ import { delimiter, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { PATIENT } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
-import { mainProcess } from "./parts/worker-world.ts";
+import { ask } from "../support/surface.ts";
+import { declareTiny, mainProcess } from "./parts/worker-world.ts";
 
 const soon = <T>(look: () => T | Promise<T>) => vi.waitFor(look, PATIENT);
 const GPUS = [1, 2].map((n) => `GPU-${String(n).repeat(8)}-0000-0000-0000-000000000000`);
 
-test("two jobs never share an accelerator, and one whose program is killed gives it back", async () => {
+test("two jobs never share an accelerator, one whose program is killed gives it back, and nodes without prepare the data", async () => {
   const own = owned(onTestFinished);
   const main = mainProcess(own, { RINGRIFT_WORKER_BEAT_INTERVAL: "0.3" });
-  await main.startInside(onTestFinished);
+  const kinds = ["evaluation", "validation"];
+  declareTiny(main.folder, { kinds });
+  const { port } = await main.startInside(onTestFinished);
   const tools = join(main.folder, "tools");
   mkdirSync(tools);
   const lines = GPUS.map((id, n) => `${n}, ${id}, 24576`).join("\\n");
@@ -50,4 +53,35 @@ test("two jobs never share an accelerator, and one whose program is killed gives
       else if (what === "ends") expect(here[n - 1]).toEqual(["begins", gpu, pid]);
   }
   expect(new Set(said().map(([, gpu]) => gpu))).toEqual(new Set(GPUS));
+
+  // Whoever has none gets what prepares data, though the other has more room: accelerators would stand idle meanwhile.
+  const folder = own.folder();
+  declareTiny(folder, { kinds });
+  const args = ["join", `http://localhost:${port}`, await main.token(), "--label", "plain", "--slots", "1"];
+  own.startCli(args, { cwd: folder, env: { RINGRIFT_WORKER_DETECT_GPUS: "0" } });
+  const { socket_path: socketPath } = JSON.parse(readFileSync(join(main.dataDir, "endpoint.json"), "utf8"));
+  const get = async <T>(path: string) => (await ask({ socketPath }, path)).json as T;
+  interface Node {
+    readonly node_id: string;
+    readonly label: string;
+    readonly held: object;
+  }
+  const plain = async () => (await get<{ nodes: Node[] }>("/v1/nodes")).nodes.find(({ label }) => label === "plain");
+  await soon(async () => expect(await plain()).toMatchObject({ held: { slots: 1 } }));
+  const { node_id } = (await plain())!;
+  const prepared = await main.add(
+    Array.from({ length: 3 }, () => ({ work_type: "validation", parameters: { ms: 50 } })),
+  );
+  await soon(async () => {
+    for (const id of prepared) expect(await main.show(id)).toMatchObject({ state: "completed", node_id });
+  });
+  interface Told {
+    readonly events: readonly { readonly source: string; readonly data: { work_id: string; node_id: string } }[];
+  }
+  await soon(async () => {
+    const { events } = await get<Told>("/v1/events?event_type=CPU_PIPELINE_JOB_COMPLETED");
+    expect(events.map(({ data }) => [data.work_id, data.node_id]).sort()).toEqual(
+      prepared.map((id) => [id, node_id]).sort(),
+    );
+  });
 });

@@ -25,12 +25,15 @@ export interface FleetRecoveryOptions {
 }
 export const tiny: FleetRecoveryOptions = { workers: 4, minutes: 0.1, away_seconds: 4 };
 
-const DEAD_SECONDS = patience(3_000) / 1_000;
+/** Nobody who only waits for a processor is taken for dead: the more share one machine, the longer that may be. */
+const deadSeconds = (workers: number): number => patience(3_000 + 150 * workers) / 1_000;
+const silence = (seconds: number) => ({
+  RINGRIFT_WORK_LEASE_SILENCE: String(seconds),
+  RINGRIFT_NODE_SUSPECT: String(seconds / 2),
+  RINGRIFT_NODE_DEAD: String(seconds),
+});
 const MAIN = {
-  RINGRIFT_WORK_LEASE_SILENCE: String(DEAD_SECONDS),
   RINGRIFT_NODE_BEAT: "0.5",
-  RINGRIFT_NODE_SUSPECT: String(DEAD_SECONDS / 2),
-  RINGRIFT_NODE_DEAD: String(DEAD_SECONDS),
   RINGRIFT_P2P_STARTUP_GRACE_PERIOD: "0",
   RINGRIFT_NODE_HEALTH_CHECK: "0.5",
   RINGRIFT_RECOVERY_OBSERVE: "0.5",
@@ -41,6 +44,7 @@ const NODE = { RINGRIFT_WORKER_BEAT_INTERVAL: "0.5", RINGRIFT_WORKER_CLAIM_WAIT:
 /** Of the fleet at once: more, and repairs would wait for the network to come back. */
 const MAX_AWAY = 0.3;
 const WAITING_PER_WORKER = 4;
+const STARTED_AT_ONCE = 2;
 const LONG = { timeout: patience(180_000), interval: 250 };
 
 const HARMS = ["killed", "frozen", "cut off", "told to end"] as const;
@@ -80,6 +84,7 @@ async function startWorker(own: Owned, label: string, port: number, token: strin
 interface Act {
   readonly case_id: string;
   readonly node_id: string;
+  readonly label: string;
   readonly rung: string;
   readonly state: string;
 }
@@ -110,11 +115,14 @@ export async function run(options: FleetRecoveryOptions = {}) {
   await using own = owned();
   const random = seededRandom(seed);
   const port = await freePort();
-  const main = mainProcess(own, { ...MAIN, RINGRIFT_PORT: String(port) });
+  const main = mainProcess(own, { ...MAIN, ...silence(deadSeconds(count)), RINGRIFT_PORT: String(port) });
   await main.start();
   const token = await main.token();
   const workers: Awaited<ReturnType<typeof startWorker>>[] = [];
-  for (let n = 0; n < count; n += 1) workers.push(await startWorker(own, `w${n}`, port, token, seed + n));
+  for (let from = 0; from < count; from += STARTED_AT_ONCE) {
+    const some = Array.from({ length: Math.min(STARTED_AT_ONCE, count - from) }, (_, n) => from + n);
+    workers.push(...(await Promise.all(some.map((n) => startWorker(own, `w${n}`, port, token, seed + n)))));
+  }
   const { socket_path: socketPath } = JSON.parse(readFileSync(join(main.dataDir, "endpoint.json"), "utf8"));
   const get = async <T>(path: string) => (await ask({ socketPath }, path)).json as T;
 
@@ -140,6 +148,19 @@ export async function run(options: FleetRecoveryOptions = {}) {
       away.delete(worker.label);
     }
   };
+  const acts = async () => (await get<{ acts: Act[] }>("/v1/recovery/history?limit=1000")).acts;
+  /** Whoever was killed often within ten minutes is handed to a person, who sees here that it is back. */
+  const asked = new Set<string>();
+  const answerAsPerson = async () => {
+    for (const { case_id, node_id, label, rung, state } of await acts()) {
+      if (rung !== "person" || state !== "acting" || asked.has(case_id) || away.has(label)) continue;
+      const body = { rung: "observe", reason: "it is back" };
+      const { status, json } = await ask({ socketPath }, `/v1/recovery/${node_id}`, { method: "POST", body });
+      // It may have become well between the look and the answer.
+      assert(status < 300 || json.code === "NODE_NOT_ILL", `a person was refused: ${JSON.stringify(json)}`);
+      asked.add(case_id);
+    }
+  };
   await keepBusy();
   while (performance.now() - begun < minutes * 60_000) {
     comeBack(false);
@@ -152,6 +173,7 @@ export async function run(options: FleetRecoveryOptions = {}) {
       await worker.harm(harm);
     }
     await keepBusy();
+    await answerAsPerson();
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
   comeBack(true);
@@ -169,16 +191,6 @@ export async function run(options: FleetRecoveryOptions = {}) {
   }
   const nodes = async () => (await get<{ nodes: Node[] }>("/v1/nodes")).nodes.filter(({ local }) => !local);
   const isWell = ({ state, health }: Node) => state === "online" && !/unhealthy|evicted/.test(health.condition);
-  const acts = async () => (await get<{ acts: Act[] }>("/v1/recovery/history?limit=1000")).acts;
-  /** Whoever was killed often within ten minutes is handed to a person, who knows here that it will not happen again. */
-  const asked = new Set<string>();
-  const answerAsPerson = async () => {
-    for (const { case_id, node_id, rung, state } of await acts()) {
-      if (rung !== "person" || state !== "acting" || asked.has(case_id)) continue;
-      await main.post(`/v1/recovery/${node_id}`, { rung: "observe", reason: "nobody kills it any more" });
-      asked.add(case_id);
-    }
-  };
   const unwell = async () => (await nodes()).filter((node) => !isWell(node));
   let left: readonly Node[] = [];
   await until(
@@ -207,7 +219,9 @@ export async function run(options: FleetRecoveryOptions = {}) {
     )
     .all() as { event_type: string; node_id: string; state: string }[];
   // The list of the API is bounded; what is on record is in the table.
-  const history = db.prepare("SELECT case_id, node_id, rung, state FROM recovery_acts").all() as unknown as Act[];
+  const history = db
+    .prepare("SELECT case_id, node_id, label, rung, state FROM recovery_acts")
+    .all() as unknown as Act[];
   faults.push(...historyFaults(history, told));
   assert(books.length === added, `${books.length} of ${added} jobs are in the books`);
   return {

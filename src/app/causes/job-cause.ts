@@ -66,19 +66,17 @@ export function nodeCause(node: WorkNode): Cause | undefined {
       actual: heldBy,
       because: [nodeStep(node, heldBy)],
     });
-  const action = shortOf === "disk" ? "free_disk" : shortOf === null ? "show_node" : "unburden";
-  return causeOf(
-    "bad",
-    shortOf === null ? "node_held" : `node_short_of_${shortOf}`,
-    label,
-    `${label} gets no work: ${heldBy}`,
-    {
-      actual: heldBy,
-      required: "no reason to hold it back",
-      advice: { action, subject: label },
-      because: [nodeStep(node, heldBy)],
-    },
-  );
+  const what = `${label} gets no work: ${heldBy}`;
+  const held = { actual: heldBy, required: "no reason to hold it back", because: [nodeStep(node, heldBy)] };
+  if (shortOf === null)
+    return causeOf("bad", "node_held", label, what, { ...held, advice: { action: "show_node", subject: label } });
+  if (shortOf === "disk")
+    return causeOf("bad", "node_short_of_disk", label, what, {
+      ...held,
+      advice: { action: "free_disk", subject: label },
+    });
+  const advice = { action: "unburden", subject: label } as const;
+  return causeOf("bad", `node_short_of_${shortOf}`, label, what, { ...held, advice });
 }
 
 /** Those that did such jobs and are silent, the one heard last first: whoever looks for a worker looks there. */

@@ -167,15 +167,18 @@ function whyJob(job: JobView, { queue, book, now }: QueueAndNodes): Why {
   return { subject: job.work_id, kind: "job", verdict, since: held ? job.claimed_at : job.queued_at, cause, gates };
 }
 
+const heldUpWords = ({ label }: NodeView, failing: Gate): string =>
+  `${label} does not work as it could, because of ${failing.gate}: ${failing.actual}`;
+
 /** The root at a node. That it is older, or that nothing waits that it could do, holds nobody up. */
-function causeAt(node: NodeView, said: string, failing: Gate | undefined, sources: QueueAndNodes): Cause | null {
+function causeAt(node: NodeView, failing: Gate | undefined, sources: QueueAndNodes): Cause | null {
   if (failing === undefined) return null;
   const known = workFacts(sources).nodes.find(({ id }) => id === node.node_id);
   const found = known && nodeCause(known);
   if (found !== undefined) return found;
   const level =
     failing.gate === "version" || failing.gate === "links" || failing.gate === "work_for_it" ? "note" : "warn";
-  return causeOf(level, `gate_${failing.gate}`, node.label, said, {
+  return causeOf(level, `gate_${failing.gate}`, node.label, heldUpWords(node, failing), {
     actual: String(failing.actual),
     required: String(failing.required),
     since: failing.since,
@@ -273,17 +276,14 @@ function whyNode(node: NodeView, sources: QueueAndNodes): Why {
     ),
   ];
   const failing = gates.find(({ passed }) => !passed);
-  const said =
-    failing === undefined
-      ? `${node.label} is ${node.state} and holds ${held} jobs`
-      : `${node.label} does not work as it could, because of ${failing.gate}: ${String(failing.actual)}`;
   return {
     subject: node.node_id,
     label: node.label,
     kind: "node",
-    verdict: said,
+    verdict:
+      failing === undefined ? `${node.label} is ${node.state} and holds ${held} jobs` : heldUpWords(node, failing),
     since: failing?.since ?? node.state_since,
-    cause: causeAt(node, said, failing, sources),
+    cause: causeAt(node, failing, sources),
     gates,
   };
 }

@@ -45,6 +45,37 @@ describe("a component", () => {
     expect(bad({ work: [unit(stopped)] })).toEqual(["paused: cpu is short"]);
   });
 
+  const stopped = { health: "stopped", message: "not subscribed" } as const;
+  const told = (work: readonly ComponentWork[]) =>
+    judgeComponents(facts({ work })).map(({ component, bad, because }) => ({ component, bad, because }));
+
+  test("that only waits for another one is bad because of it, and that one names those who wait", () => {
+    const root = unit({ component: "root", health: "stopped", message: "paused: stopped" });
+    const waiting = ["a", "b"].map((component) => unit({ component, ...stopped, waitsFor: "root" }));
+    expect(told([root, ...waiting])).toEqual([
+      { component: "a", bad: "not subscribed", because: "root" },
+      { component: "b", bad: "not subscribed", because: "root" },
+      { component: "root", bad: "paused: stopped; 2 daemons wait for it: a, b", because: null },
+    ]);
+  });
+
+  test("that waits is folded into a root that says nothing itself, and speaks where its root is unknown here", () => {
+    const waits = unit({ component: "a", ...stopped, waitsFor: "root" });
+    expect(told([waits, unit({ component: "root", lastWorkAt: 10 * MINUTE })])).toMatchObject([
+      { component: "a", because: "root" },
+      { component: "root", bad: "it is not running; 1 daemon waits for it: a" },
+    ]);
+    expect(told([waits])).toEqual([{ component: "a", bad: "not subscribed", because: null }]);
+  });
+
+  test("that waits for one that is kept from running is not ill either", () => {
+    const waits = unit({ component: "a", ...stopped, waitsFor: "root" });
+    expect(told([waits, unit({ component: "root", ...stopped, heldBack: true })])).toMatchObject([
+      { component: "a", bad: null },
+      { component: "root", bad: null },
+    ]);
+  });
+
   test("with a slow loop has a later deadline", () => {
     expect(bad({ work: [unit({ everyMs: 5 * MINUTE, lastWorkAt: 1 })] })).toEqual([null]);
   });

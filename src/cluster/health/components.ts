@@ -17,14 +17,17 @@ export interface ComponentWork {
   readonly message: string;
   /** Whether another unit keeps it from running for now: it does nothing by a decision, and is not ill. */
   readonly heldBack: boolean;
+  /** The unit at the root of what it waits for, where only that keeps it from running. */
+  readonly waitsFor?: string | undefined;
 }
 
 /** What the units that run here have done, for whoever judges them. */
 export function componentWork(
   registry: Pick<Registry, "units">,
-  units: Pick<UnitRuntime, "status" | "outcomes" | "heldBack">,
+  units: Pick<UnitRuntime, "status" | "outcomes" | "heldBack" | "waiting">,
 ): ComponentWork[] {
   const heldBack = units.heldBack();
+  const roots = units.waiting();
   const running = new Set(units.outcomes().map(({ name }) => name));
   return units
     .status()
@@ -36,6 +39,7 @@ export function componentWork(
       health,
       message,
       heldBack: heldBack.has(name),
+      waitsFor: roots.get(name),
     }));
 }
 
@@ -53,6 +57,8 @@ export interface ComponentVerdict extends Omit<ComponentRow, "breaker" | "critic
   readonly critical: boolean;
   /** Why it counts as bad; null when it does its work. */
   readonly bad: string | null;
+  /** The component that is bad in its place: this one only waits for it. */
+  readonly because: string | null;
 }
 
 export interface ComponentFacts {
@@ -96,6 +102,38 @@ const silence = ({ at, health, message }: Beat, facts: ComponentFacts): string |
   return health === "stopped" ? message || "stopped" : null;
 };
 
+const SHOWN_WAITING = 10;
+
+const waitingWords = (names: readonly string[]): string => {
+  const shown = names.slice(0, SHOWN_WAITING).join(", ");
+  const more = names.length > SHOWN_WAITING ? ` and ${names.length - SHOWN_WAITING} more` : "";
+  return `${names.length === 1 ? "1 daemon waits" : `${names.length} daemons wait`} for it: ${shown}${more}`;
+};
+
+/** One cause is told once: whoever only waits for another one counts, and that one speaks for all of them. */
+function foldWaiting(
+  verdicts: readonly ComponentVerdict[],
+  work: ReadonlyMap<string, ComponentWork>,
+): ComponentVerdict[] {
+  const rootOf = ({ component, bad }: ComponentVerdict) => {
+    const root = bad === null ? undefined : work.get(component)?.waitsFor;
+    return root === undefined ? undefined : work.get(root);
+  };
+  const waiting = Map.groupBy(
+    verdicts.filter((verdict) => rootOf(verdict) !== undefined),
+    (verdict) => rootOf(verdict)!.component,
+  );
+  return verdicts.map((verdict) => {
+    const root = rootOf(verdict);
+    // What another unit keeps from running for now makes nobody ill.
+    if (root !== undefined) return root.heldBack ? { ...verdict, bad: null } : { ...verdict, because: root.component };
+    const those = waiting.get(verdict.component);
+    if (those === undefined || work.get(verdict.component)?.heldBack === true) return verdict;
+    const names = those.map(({ component }) => component);
+    return { ...verdict, bad: `${verdict.bad ?? "it is not running"}; ${waitingWords(names)}` };
+  });
+}
+
 export function judgeComponents(facts: ComponentFacts): ComponentVerdict[] {
   const work = new Map(facts.work.map((each) => [each.component, each]));
   const isForgotten = ({ component, last_error_at }: ComponentRecord) =>
@@ -104,7 +142,7 @@ export function judgeComponents(facts: ComponentFacts): ComponentVerdict[] {
     facts.records.filter((record) => !isForgotten(record)).map((record) => [record.component, record]),
   );
   const names = new Set([...work.keys(), ...facts.beats.keys(), ...records.keys()]);
-  return [...names].sort().map((component) => {
+  const verdicts = [...names].sort().map((component) => {
     const record = records.get(component);
     const beat = facts.beats.get(component);
     const unit = work.get(component);
@@ -124,8 +162,10 @@ export function judgeComponents(facts: ComponentFacts): ComponentVerdict[] {
       last_error_at: record?.last_error_at ?? null,
       critical: facts.critical.has(component.split("@", 1)[0]!) || record?.critical === 1,
       bad,
+      because: null,
     };
   });
+  return foldWaiting(verdicts, work);
 }
 
 /**

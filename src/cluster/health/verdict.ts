@@ -45,7 +45,7 @@ function newsOf(before: readonly string[], components: readonly ComponentVerdict
   const names = new Set(bad.map(({ component }) => component));
   return [
     ...bad
-      .filter(({ component }) => !before.includes(component))
+      .filter(({ component, because }) => because === null && !before.includes(component))
       .map(({ component, bad: why, critical }) => ({
         component,
         severity: critical ? ("critical" as const) : ("error" as const),
@@ -57,6 +57,12 @@ function newsOf(before: readonly string[], components: readonly ComponentVerdict
   ];
 }
 
+/** Of whom operators think that they are bad: those of whom they were told, and of none who only waits for another. */
+const toldComponents = (before: readonly string[], components: readonly ComponentVerdict[]): string[] =>
+  components
+    .filter(({ component, bad, because }) => bad !== null && (because === null || before.includes(component)))
+    .map(({ component }) => component);
+
 const reasonsOf = (gates: readonly Gate[], components: readonly ComponentVerdict[]): string[] => {
   const failing = gates.filter(({ passed }) => !passed);
   return [
@@ -64,7 +70,7 @@ const reasonsOf = (gates: readonly Gate[], components: readonly ComponentVerdict
       `${gate} is ${Math.round(actual * 100) / 100}, needed is ${required}. ${hint}`.trim(),
     ),
     ...components
-      .flatMap(({ component, bad }) => (bad === null ? [] : [`${component}: ${bad}`]))
+      .flatMap(({ component, bad, because }) => (bad === null || because !== null ? [] : [`${component}: ${bad}`]))
       .slice(0, SHOWN_REASONS),
   ];
 };
@@ -118,7 +124,7 @@ export function nextVerdict(input: VerdictInput): { verdict: StoredVerdict; aler
       judged_at: now,
       told_status: emits ? status : emitted,
       better_since: emits ? null : betterSince,
-      told_components: components.flatMap(({ component, bad }) => (bad === null ? [] : [component])),
+      told_components: toldComponents(before?.told_components ?? [], components),
       escalated: isIll && (wasEscalated || escalate),
     },
   };

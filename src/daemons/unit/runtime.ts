@@ -52,6 +52,8 @@ export interface UnitOutcome {
 
 const SOURCE = "unit_runtime";
 
+const waitWords = (root: string | undefined): string | null => (root === undefined ? null : `waits for '${root}'`);
+
 /** The units of one process, running. Starting and stopping twice is doing it once. */
 export class UnitRuntime {
   readonly #o: UnitRuntimeOptions;
@@ -127,9 +129,10 @@ export class UnitRuntime {
 
   status(): UnitStatus[] {
     const why = this.#begun ? this.#offDuty() : undefined;
+    const roots = this.waiting();
     return this.#units.map((live) => {
       const status = live.status();
-      const paused = status.subscribed ? null : (why?.get(status.name) ?? null);
+      const paused = status.subscribed ? null : (why?.get(status.name) ?? waitWords(roots.get(status.name)));
       return paused === null ? status : { ...status, message: `paused: ${paused}` };
     });
   }
@@ -142,6 +145,17 @@ export class UnitRuntime {
       return wanted && holds.length > 0 && holds.every(({ hold }) => hold !== OPERATOR_HOLD);
     };
     return new Set(this.#names.filter(isHeldBack));
+  }
+
+  /** Units that only wait for another one to run, and the one at the root of it. */
+  waiting(): ReadonlyMap<string, string> {
+    const status = this.#o.manager.getStatus();
+    return new Map(
+      this.#names.flatMap((name) => {
+        const { waitsFor } = status[name]!;
+        return waitsFor === null ? [] : [[name, waitsFor] as const];
+      }),
+    );
   }
 
   readiness(): Readiness {
@@ -263,6 +277,7 @@ export class UnitRuntime {
   #beat(): void {
     const { clock, router, heartbeatMs = HEARTBEAT_MS } = this.#o;
     const why = this.#offDuty();
+    const roots = this.waiting();
     for (const live of this.#units) {
       // Those that were started by hand live as much as those of the profile.
       if (!this.#wanted.has(live.unit.name) && why.get(live.unit.name) === "stopped") continue;
@@ -277,7 +292,8 @@ export class UnitRuntime {
         failed_events,
         ...defined({
           message: message.slice(0, MAX_TEXT) || undefined,
-          paused: why.get(name)?.slice(0, MAX_TEXT),
+          // Whoever waits is not ill: its root is, and speaks for itself.
+          paused: (why.get(name) ?? waitWords(roots.get(name)))?.slice(0, MAX_TEXT),
           busy_seconds: busyMs / 1_000 || undefined,
           overdue_seconds: overdueMs / 1_000 || undefined,
         }),

@@ -20,8 +20,8 @@ import {
 } from "./wire.ts";
 
 const list = (shell: Shell) =>
-  showAnswer(shell, listNodes, {}, ({ nodes }) => {
-    const lines = [...nodeLines(nodes, shell), "", clusterLine(nodes)];
+  showAnswer(shell, listNodes, {}, ({ nodes, coordinators }) => {
+    const lines = [...nodeLines(nodes, shell), "", clusterLine(nodes, coordinators)];
     if (!nodes.every(({ local }) => local)) return lines;
     const hint = ["Add a machine: 'ringrift token create <label> --join' prints the command", "to run there."];
     return [...lines, ...hint.map(shell.paint.dim)];

@@ -2,6 +2,7 @@ import {
   isDeprecated,
   isGuest,
   nodeHealthReport,
+  PRESENT_MS,
   PROTOCOL,
   settingDifferences,
   timingOnTheWire,
@@ -157,7 +158,8 @@ export const nodeRoutes: readonly Route[] = [
       })),
     };
   }),
-  handle(wire.listNodes, async ({ ports: { nodes, work, fleet }, signal }) => {
+  handle(wire.listNodes, async ({ ports: { nodes, work, fleet, cluster }, signal }) => {
+    const members = cluster?.view().members;
     const held = await work.queue.heldCounts(signal);
     const slots = work.queue.slots();
     const idle = work.queue.idleSince();
@@ -183,6 +185,12 @@ export const nodeRoutes: readonly Route[] = [
           usd_per_1000_games: perThousand(node.node_id),
         }),
       })),
+      ...(members && {
+        coordinators: {
+          present: members.filter(({ heardMsAgo }) => heardMsAgo <= PRESENT_MS).length,
+          of: members.length,
+        },
+      }),
     };
   }),
   handle(wire.getNode, ({ ports, params: { id }, signal }) => nodeIn(ports, id, signal)),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { costOf, nodeLines } from "./view.ts";
+import { clusterLine, costOf, nodeLines } from "./view.ts";
 import type { Node } from "./wire.ts";
 
 const NOW = 1_790_000_000_000;
@@ -63,8 +63,17 @@ test("a node with one slot holds none of one, whatever the limit is", () => {
   };
   expect(lineOf({ jobs: 0, max: 256, slots: 1 })).toContain("0 of 1 ");
   expect(lineOf({ jobs: 2, max: 2, slots: 9 })).toContain("2 of 2 ");
-  // Nobody knows of a node whose worker has not asked yet.
-  expect(lineOf({ jobs: 0, max: 256 })).toContain("0 of 256 ");
+  // Nobody knows of a node whose worker has not asked yet: our own limit says nothing of it.
+  expect(lineOf({ jobs: 0, max: 256 })).toMatch(/online +no worker /);
+  expect(lineOf({ jobs: 3, max: 256 })).toMatch(/online +3 /);
+});
+
+test("one coordinator is the only one; of several it says how many are present", () => {
+  const nodes = [{ label: "desk", version: "1.2.3", state: "online", local: true }] as unknown as Node[];
+  expect(clusterLine(nodes)).toBe("coordinator desk, version 1.2.3, the only one; 1 of 1 node online");
+  expect(clusterLine(nodes, { present: 2, of: 3 })).toBe(
+    "coordinator desk, version 1.2.3, leads, 2 of 3 coordinators present; 1 of 1 node online",
+  );
 });
 
 test("80 columns show what nodes do and cost, however long the name of a rented one; why one gets less stands below it", () => {
@@ -78,7 +87,12 @@ test("80 columns show what nodes do and cost, however long the name of a rented 
     [
       { ...box, capabilities, label: "slow", games_per_hour: 30_806, held: { jobs: 1, max: 1 }, health },
       {
-        ...{ ...box, capabilities, label: "rr-abcdef-01ARZ3NDEKTSV4RRFFQ69G5FAV", held: { jobs: 10, max: 256 } },
+        ...{
+          ...box,
+          capabilities,
+          label: "rr-abcdef-01ARZ3NDEKTSV4RRFFQ69G5FAV",
+          held: { jobs: 10, max: 256, slots: 999 },
+        },
         ...{ idle_since: NOW - 5 * HOUR, games_per_hour: 135_737.2, usd_per_1000_games: 0.0123 },
       },
     ] as unknown as Node[],

@@ -36,12 +36,19 @@ export const policyWords = ({ except_kinds, max_jobs, repair }: NonNullable<Node
 const sizeOf = ({ cpu, gpu, memory_gb }: Node["capabilities"]): string =>
   [`${cpu} cpu`, ...(gpu > 0 ? [`${gpu} gpu`] : []), ...(memory_gb > 0 ? [`${memory_gb} GB`] : [])].join(", ");
 
-const heldOf = (held: Node["held"]): string =>
-  held === undefined ? "" : `${number(held.jobs)} of ${number(Math.min(held.max, held.slots ?? held.max))}`;
+const ofMost = (jobs: number, most: number): string => `${number(jobs)} of ${number(most)}`;
 
-const heldWords = ({ held, held_by_token }: Node): string => {
+/** How many its worker does at once only that one says: a limit of ours is no slot of a node without one. */
+const heldOf = (held: Node["held"]): string => {
   if (held === undefined) return "";
-  return `${heldOf(held)} jobs${held_by_token === undefined ? "" : `; all workers of its token ${heldOf(held_by_token)}`}`;
+  if (held.slots !== undefined) return ofMost(held.jobs, Math.min(held.max, held.slots));
+  return held.jobs === 0 ? "no worker" : number(held.jobs);
+};
+
+const heldWords = ({ held, held_by_token: all }: Node): string => {
+  if (held === undefined) return "";
+  const own = held.slots === undefined ? `${number(held.jobs)} jobs; no worker has asked yet` : `${heldOf(held)} jobs`;
+  return `${own}${all === undefined ? "" : `; all workers of its token ${ofMost(all.jobs, all.max)}`}`;
 };
 
 /** Why it gets less than it could, in a few words. */
@@ -94,7 +101,7 @@ export function nodeLines(nodes: readonly Node[], shell: Shell): string[] {
 }
 
 /** Who leads, who is there, and whether all run the same version. */
-export function clusterLine(nodes: readonly Node[]): string {
+export function clusterLine(nodes: readonly Node[], coordinators?: { present: number; of: number }): string {
   const home = nodes.find(({ local }) => local);
   const online = nodes.filter(({ state }) => state === "online").length;
   // Who came with a token alone need not say which version it runs.
@@ -107,10 +114,12 @@ export function clusterLine(nodes: readonly Node[]): string {
         ? ""
         : "; all run the same version"
       : `; another version runs on ${others.map(({ label, version }) => `${printable(label)} (${printable(version)})`).join(", ")}`;
+  const rank =
+    coordinators === undefined
+      ? "the only one"
+      : `leads, ${coordinators.present} of ${plural(coordinators.of, "coordinator")} present`;
   const lead =
-    home === undefined
-      ? ""
-      : `coordinator ${printable(home.label)}, version ${printable(home.version)}, the only one; `;
+    home === undefined ? "" : `coordinator ${printable(home.label)}, version ${printable(home.version)}, ${rank}; `;
   return `${lead}${online} of ${plural(nodes.length, "node")} online${versions}`;
 }
 

@@ -300,7 +300,14 @@ export const listNodes = defineRoute("listNodes", "GET /v1/nodes", {
   tag,
   summary: "All nodes.",
   about: "One row for each.",
-  answer: () => z.object({ nodes: z.array(node()) }),
+  answer: () =>
+    z.object({
+      nodes: z.array(node()),
+      coordinators: z
+        .object({ present: z.int(), of: z.int() })
+        .optional()
+        .describe("Coordinators that were heard lately, of all that share the log; left out where there is only one."),
+    }),
 });
 
 const setting = lazy(() =>

@@ -1,8 +1,9 @@
 /**
  * A program of the workload protocol for tests. Its parameters say how it behaves: `ms` works so long (`again_ms` if it is
  * tried again), `until` works until this file is there, `stubborn` does not hear cancel, `spawn` starts a child of its own
- * that outlives the job, `note` is a file to which it adds a line for each job that it begins, `gpus` one to which it adds which
- * accelerators it sees when it begins and when it ends.
+ * that outlives the job, `score` tells how so many games ended, `note` is a file to which it adds a line for each job that it begins,
+ * `gpus` one to which it adds which accelerators it sees when it begins and when it ends. A machine can be ill: until the file that
+ * TINY_LIES_UNTIL names is there the program tells what it did not see, and until that of TINY_DAWDLES_UNTIL it takes much longer.
  */
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync } from "node:fs";
@@ -10,12 +11,14 @@ import { sleep, systemClock } from "../../../src/kernel/index.ts";
 import { serveProcess } from "../../../src/workloads/process/index.ts";
 
 const clock = systemClock();
+const isIll = (until: string | undefined): boolean => until !== undefined && !existsSync(until);
+const DAWDLES_MS = 1_500;
 
 await serveProcess({
   name: "tiny",
   version: "1",
   kinds: Object.fromEntries(
-    ["selfplay", "evaluation"].map((kind) => [
+    ["selfplay", "evaluation", "validation"].map((kind) => [
       kind,
       async (job) => {
         const {
@@ -26,6 +29,7 @@ await serveProcess({
           note,
           until: gate,
           gpus,
+          score,
         } = job.message.parameters as Record<string, never>;
         if (typeof note === "string") appendFileSync(note, `${job.message.job_id} ${process.pid}\n`);
         const tell = (what: string) => {
@@ -34,6 +38,7 @@ await serveProcess({
         };
         tell("begins");
         if (starts) spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" }).unref();
+        if (isIll(process.env.TINY_DAWDLES_UNTIL)) await sleep(clock, DAWDLES_MS, job.signal);
         const ms = job.message.attempt > 1 ? again_ms : firstMs;
         const until = clock.monotonic() + Number(ms);
         while (clock.monotonic() < until) {
@@ -47,7 +52,10 @@ await serveProcess({
           await job.writeArtifact("games.txt", bytes, { kind: "games", rows: 1 });
         }
         tell("ends");
-        return { games: 1 };
+        if (typeof score !== "number") return { games: 1 };
+        // Of as many games half are won; whoever lies wins them all.
+        const wins = isIll(process.env.TINY_LIES_UNTIL) ? score : score / 2;
+        return { games: score, wins, losses: score - wins };
       },
     ]),
   ),

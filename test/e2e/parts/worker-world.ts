@@ -13,6 +13,7 @@ export interface Job {
   readonly work_type?: string;
   readonly parameters?: Readonly<Record<string, unknown>>;
   readonly max_attempts?: number;
+  readonly batch_id?: string;
   readonly needs?: { readonly gpu?: number };
 }
 

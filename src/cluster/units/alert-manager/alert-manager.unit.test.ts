@@ -14,6 +14,8 @@ afterEach(async () => {
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+/** For hours in which little happens: it looks rarely, as it may. */
+const CALM = { everyMs: 30_000 };
 
 interface Receiver extends AlertSink {
   readonly got: AlertMessage[];
@@ -141,7 +143,7 @@ describe("alert_manager", () => {
   });
 
   test("reminds, escalates while nobody cares, and is silent once somebody does", async () => {
-    const { w, pager, book } = await start();
+    const { w, pager, book } = await start({ limits: CALM });
     await w.router.publish("NODE_SUSPECT", { node_id: "n2", last_seen_at: 1, silent_seconds: 9 } as never, {
       source: "t",
     });
@@ -154,12 +156,12 @@ describe("alert_manager", () => {
     await w.pass(48 * HOUR);
     expect(told(pager).slice(3)).toEqual(["acknowledged-4"]);
     expect(await w.driven(book.close(id, { actor: "ann" }))).toMatchObject({ status: "closed" });
-    await w.pass(2_000);
+    await w.pass(MINUTE);
     expect(told(pager).slice(4)).toEqual(["closed-5"]);
   });
 
   test("closes what was not seen again where the rule says so", async () => {
-    const { w, book, fail } = await start();
+    const { w, book, fail } = await start({ limits: CALM });
     await fail("hex8_2p");
     await w.pass(7 * HOUR);
     expect(book.list()).toMatchObject([{ status: "closed" }]);
@@ -399,7 +401,7 @@ describe("the book of alerts", () => {
   });
 
   test("forgets closed alerts after their time, and never an open one", async () => {
-    const { w, book, fail } = await start({ limits: { keepClosedMs: 2 * HOUR } });
+    const { w, book, fail } = await start({ limits: { ...CALM, keepClosedMs: 2 * HOUR } });
     await w.router.publish(
       "DLQ_EVENTS_PURGED",
       { consumer: "c", dead_letters: 2, event_types: ["X"], reason: "r" } as never,

@@ -140,6 +140,26 @@ describe("health_manager", () => {
     expect(alerts()).toEqual(["system critical", "event_router critical"]);
   });
 
+  test("tells of one cause once: of the unit that was stopped, and later of who does not come back with it", async () => {
+    const { w, units, alerts } = await start();
+    const unit = (component: string, waitsFor?: string) => ({
+      component,
+      everyMs: null,
+      lastWorkAt: null,
+      health: "stopped" as const,
+      message: "not subscribed",
+      heldBack: false,
+      waitsFor,
+    });
+    units.push(unit("root"), unit("a", "root"), unit("b", "root"));
+    await w.pass(10_000);
+    expect(alerts()).toEqual(["root error"]);
+    expect(systemHealth(w.store, w.clock.now()).reasons).toEqual(["root: not subscribed; 2 daemons wait for it: a, b"]);
+    units.splice(0, 3, { ...unit("root"), health: "running" }, { ...unit("a"), health: "running" }, unit("b"));
+    await w.pass(10_000);
+    expect(alerts()).toEqual(["root error", "b error", "root info"]);
+  });
+
   test("calls nobody late for the time in which the machine slept", async () => {
     const { w, units, health } = await start({ everyMs: 40 * MINUTE });
     const row = {

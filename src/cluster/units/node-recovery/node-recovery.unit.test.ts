@@ -261,6 +261,23 @@ describe("a person", () => {
     expect(listActs(w.store)[0]).toMatchObject({ asked_by: "ann", evidence: { held: 1 } });
   });
 
+  test("may take nodes for well also while repairs are suspended: nobody else could end that", async () => {
+    const { w, all, acts, console } = await start();
+    const ill = all.slice(0, 3);
+    for (const node of ill) node.disk = "its disk is 97 % in use";
+    await w.live(60);
+    expect(await console.plan()).toMatchObject({ unready: 3, suspended: true });
+    const by = { actor: "ann", dryRun: false };
+    await expect(console.wish("one", "restart", by)).rejects.toMatchObject({ code: "REPAIR_REFUSED" });
+    for (const node of ill) {
+      node.disk = undefined;
+      await w.driven(console.wish(node.nodeId, "observe", by));
+    }
+    await w.live(15);
+    expect(acts().every((act) => act.endsWith("observe worked"))).toBe(true);
+    expect(await console.plan()).toMatchObject({ unready: 0, suspended: false });
+  });
+
   test("may take a node for well again", async () => {
     const { w, one, acts, console } = await start();
     stand(w, one);

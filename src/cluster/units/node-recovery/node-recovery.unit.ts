@@ -39,6 +39,10 @@ const REASONS = [
   "SYNC_NODE_UNREACHABLE",
 ] as const;
 
+/** Whoever is watched for less than the usual pause is looked at as often. Where units are only declared there is no number. */
+const lookEveryMs = (observeMs: number, { everyMs, leastMs }: typeof recoveryLimits): number =>
+  typeof observeMs === "number" ? Math.max(leastMs, Math.min(everyMs, observeMs)) : everyMs;
+
 /**
  * The one arbiter of repair for nodes. Whoever is ill gets a case; a case climbs one ladder (`decide.ts`), each rung with its evidence as a
  * row, and never while jobs there make progress or files lie nowhere else. Before a hard rung the node's jobs are fenced and given to
@@ -87,7 +91,7 @@ export const nodeRecoveryDaemon = (services: RecoveryServices, limits = recovery
       },
     },
     loop: {
-      everyMs: limits.everyMs,
+      everyMs: lookEveryMs(services.settings.recovery.observeMs, limits),
       async tick(context) {
         retire(context);
         await look(context);

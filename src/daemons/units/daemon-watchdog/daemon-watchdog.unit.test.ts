@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { type UnitWorld, unitWorld } from "../../../../test/fixtures/unit-world.ts";
 import { type BuiltinRows, builtinRows } from "../../../events/index.ts";
+import { seededRandom, silentLog } from "../../../kernel/index.ts";
 import type { BlockReport } from "../../main-loop/watchdog.thread.ts";
+import { DaemonManager } from "../../supervisor/daemon-manager.ts";
 import { defineDaemon } from "../../unit/shape.ts";
 import { daemonWatchdog } from "./daemon-watchdog.unit.ts";
 
@@ -89,6 +91,47 @@ describe("the watchdog", () => {
     await w.pass(120_000);
     expect(told(w)).toEqual(["COORDINATOR_UNHEALTHY failing", "DAEMON_STATUS_CHANGED failing"]);
     expect(runtime.status().find(({ name }) => name === "failing")!.recent_errors).toHaveLength(5);
+  });
+
+  test("tells nothing of units that wait for one that was stopped: they are not ill, and say for whom they wait", async () => {
+    const w = world();
+    const unit = (name: string, dependsOn: readonly string[]) =>
+      defineDaemon({
+        name,
+        layer: 2,
+        placement: "leader",
+        dependsOn,
+        emits: [],
+        loop: { everyMs: 1_000, tick: () => undefined },
+      });
+    const manager = new DaemonManager({
+      clock: w.clock,
+      random: seededRandom(2),
+      log: silentLog(),
+      nodeId: "n1",
+      pid: 1,
+    });
+    const watchdog = daemonWatchdog({ router: { nodeId: "n1" } });
+    const units = [watchdog, unit("root", []), unit("near", ["root"]), unit("far", ["near"])];
+    const runtime = w.runtime(units, { manager });
+    await w.driven(runtime.start());
+    await w.driven(manager.stop("root"));
+    await w.pass(400_000);
+    expect(told(w)).toEqual([]);
+    expect([...runtime.waiting()]).toEqual([
+      ["near", "root"],
+      ["far", "root"],
+    ]);
+    const messages = Object.fromEntries(runtime.status().map(({ name, message }) => [name, message]));
+    expect(messages).toMatchObject({
+      root: "paused: stopped",
+      near: "paused: waits for 'root'",
+      far: "paused: waits for 'root'",
+    });
+    await w.driven(manager.start("root"));
+    await w.pass(60_000);
+    expect(told(w)).toEqual([]);
+    expect([...runtime.waiting()]).toEqual([]);
   });
 
   test("leaves the units of other nodes and those that are paused alone", async () => {
