@@ -4,10 +4,10 @@ import { look, quiet, type Turn } from "./silence.ts";
 const rules = { everyMs: 250, blockedAfterMs: 1_000 };
 
 /** Looks at these times; `beats` says when the loop beat last, at each. */
-const watch = (looks: readonly (readonly [now: number, beatAt: number])[]): (Turn | null)[] => {
+const watch = (looks: readonly (readonly [now: number, beatAt: number, waitedMs?: number])[]): (Turn | null)[] => {
   let state = quiet(0, 0);
-  return looks.map(([now, beatAt]) => {
-    const { next, turn } = look(state, { now, beatAt }, rules);
+  return looks.map(([now, beatAt, waitedMs = 0]) => {
+    const { next, turn } = look(state, { now, beatAt, waitedMs }, rules);
     state = next;
     return turn;
   });
@@ -55,5 +55,17 @@ describe("a watched loop", () => {
         [3_600_250, 3_600_200],
       ]),
     ).toEqual([null, null, null]);
+  });
+
+  test("is not blamed for time in which other programs had the processors", () => {
+    const starved = [250, 500, 750, 1_000, 1_250, 1_500, 1_750].map((now) => [now, 200, now - 220] as const);
+    expect(watch([...starved, [2_000, 1_990, 1_700]])).toEqual(Array(8).fill(null));
+  });
+
+  test("that has them for a part of the time is blocked once it had them for long enough", () => {
+    const halved = Array.from({ length: 12 }, (_, i) => [(i + 1) * 250, 200, (i + 1) * 125] as const);
+    const turns = watch([...halved, [3_250, 3_200, 1_600]]);
+    expect(turns.findIndex((turn) => turn?.kind === "alarm")).toBe(8);
+    expect(turns.at(-1)).toEqual({ kind: "answers", blockedMs: 1_525 });
   });
 });

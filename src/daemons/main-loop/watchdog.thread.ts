@@ -1,5 +1,5 @@
 /** The watchdog's thread: looks at the main loop's pulse, and when it stays away says so by itself, with the stack. */
-import { closeSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 import { type Clock, messageOf, systemClock } from "../../kernel/index.ts";
 import { captureMainStack } from "./main-stack.ts";
@@ -57,6 +57,16 @@ function say(clock: Clock, message: string, fields: Readonly<Record<string, unkn
   });
 }
 
+/** Milliseconds that the main thread was ready and had no processor, since it began; 0 where the system does not say. */
+function mainWaitedMs(): number {
+  try {
+    const [, waitedNs] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, "utf8").split(" ");
+    return Number(waitedNs) / 1e6 || 0;
+  } catch {
+    return 0;
+  }
+}
+
 interface Alarm {
   readonly since: number;
   stack: readonly string[] | null;
@@ -101,7 +111,7 @@ function raise(clock: Clock, silentMs: number, debugged: boolean): Alarm {
 function watch(port: NonNullable<typeof parentPort>, clock: Clock): void {
   const { pulse, everyMs } = options;
   const first = readPulse(pulse);
-  let state = quiet(first.beatAtMs, clock.monotonic());
+  let state = quiet(first.beatAtMs, clock.monotonic(), mainWaitedMs());
   let alarm: Alarm | undefined;
 
   const report = async (ended: Alarm, blockedMs: number) => {
@@ -114,7 +124,7 @@ function watch(port: NonNullable<typeof parentPort>, clock: Clock): void {
   };
   const tick = () => {
     const { beatAtMs, debugged } = readPulse(pulse);
-    const { next, turn } = look(state, { beatAt: beatAtMs, now: clock.monotonic() }, options);
+    const { next, turn } = look(state, { beatAt: beatAtMs, now: clock.monotonic(), waitedMs: mainWaitedMs() }, options);
     state = next;
     if (turn?.kind === "alarm") alarm = raise(clock, turn.silentMs, debugged);
     if (turn?.kind === "answers" && alarm !== undefined) {
