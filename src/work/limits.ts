@@ -130,3 +130,15 @@ export const jobSchedulerLimits = {
   maxTimeouts: 3,
   timeoutsWithinMs: 1_800_000,
 };
+
+/** What a beat may carry: more would make every sign of life a load. */
+export const METRIC_LIMITS = { max: 16, name: 64 } as const;
+
+export const LIVE_BOARD_LIMITS = {
+  /** Nodes that tell at once. */
+  nodes: 12,
+  boardsOfNode: 16,
+  lines: 64,
+  lineChars: 128,
+  noteChars: 200,
+} as const;

@@ -7,11 +7,11 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Unit } from "../../src/daemons/index.ts";
 import { assert, systemClock } from "../../src/kernel/index.ts";
-import { students } from "../../src/pipeline/models/index.ts";
+import { students, trainingRuns } from "../../src/pipeline/models/index.ts";
 import { allocations } from "../../src/pipeline/selfplay/index.ts";
-import { trainingTunings, trainingWork, tunings } from "../../src/pipeline/stage/index.ts";
+import { cascadeStarts, iterations, trainingTunings, trainingWork, tunings } from "../../src/pipeline/stage/index.ts";
 import { holdKnob } from "../../src/pipeline/steering/index.ts";
-import { createWriteSet, type WriteSet } from "../../src/router/index.ts";
+import { createWriteSet, type Store, type WriteSet } from "../../src/router/index.ts";
 import { ROOT } from "../../tools/parts/root.ts";
 import { compareMap } from "../../tools/reference/event-map.ts";
 import { planned, type RunningLoop, startLoop, unitErrors } from "../support/loop.ts";
@@ -33,12 +33,16 @@ const FILE = join(ROOT, "examples", "steering", "ringrift.config.json");
 /** The one that all of steering is switched on for. */
 const A = "othello6_2p";
 /**
- * Beside it: one that begins with its network and cannot learn before a search finds a better one (NAS); and one that cannot learn before a population
- * finds better settings, so that a plateau, a promotion after it, and a loss that leaps come soon.
+ * Beside it:
+ * - one that begins with its network and cannot learn before a search finds a better one (NAS);
+ * - one that cannot learn before a population finds better settings, so that a plateau, a promotion after it, and a loss that leaps come soon. It keeps
+ *   its first champion until then, so that rating games soon tell that this one has mastered a baseline;
+ * - one of three players that begins with the network of that one (cascade).
  */
 const NARROW = "othello8_2p";
 const POOR = "connect4_7x6_2p";
-const BESIDES = [NARROW, POOR];
+const MANY = "connect4_8x7_3p";
+const BESIDES = [NARROW, POOR, MANY];
 
 /** What is told before the second iteration, whatever its gate says. */
 const FIRST = ["SCHEDULER_REGISTERED", "P2P_SELFPLAY_SCALED", "CURRICULUM_UPDATED", "PER_BUFFER_REBUILT"];
@@ -51,7 +55,7 @@ function wantedEvents(): string[] {
 }
 
 /** What optimisers must have brought about in the rows that the loop reads, by name. */
-const EFFECTS: Readonly<Record<string, (rows: WriteSet) => boolean>> = {
+const EFFECTS: Readonly<Record<string, (rows: WriteSet, store: Store) => boolean>> = {
   "training draws by priorities": (rows) => typeof rows.get(trainingWork, A)?.evidence.priorities === "string",
   "a student that was distilled has played its teacher": (rows) =>
     (rows.get(students, A)?.distillation?.derived?.games ?? 0) > 0,
@@ -61,6 +65,10 @@ const EFFECTS: Readonly<Record<string, (rows: WriteSet) => boolean>> = {
     rows.get(trainingTunings, POOR)?.steps.some(({ values, start }) => start === null && values.rate! > 1e-6) === true,
   "training goes on from a network that halving has found": (rows) =>
     rows.get(trainingTunings, NARROW)?.steps.some(({ start }) => start !== null) === true,
+  "three players play on with layers of the network of two": (rows, store) =>
+    rows.get(cascadeStarts, MANY)?.config_key === POOR &&
+    rows.get(iterations, MANY)?.state === "complete" &&
+    trainingRuns(store, MANY, 10).some(({ fresh, losses }) => fresh && Number(losses.layers_taken) > 0),
 };
 /** Those that come before the third iteration. */
 const FIRST_EFFECTS = ["training draws by priorities"];
@@ -147,7 +155,7 @@ export async function run({ minutes = 10, only_first = false, folder }: Steering
     while (missing().length > 0 && Date.now() < end) {
       const rows = createWriteSet(router.store);
       for (const [, { share }] of rows.list(allocations)) shares.push(share);
-      for (const effect of effects) if (EFFECTS[effect]!(rows)) after[effect] ??= seconds();
+      for (const effect of effects) if (EFFECTS[effect]!(rows, router.store)) after[effect] ??= seconds();
       await new Promise((resolve) => setTimeout(resolve, 250));
     }
     assert(

@@ -70,6 +70,8 @@ type Main = Awaited<ReturnType<typeof bootstrapCoordination>>;
 export interface RunningLoop {
   readonly main: Main;
   readonly dataDir: string;
+  /** Of the worker beside it; undefined while none runs. */
+  readonly workerPid: () => number | undefined;
   /** The loop of a config as it stands now. */
   config(configKey?: string): ConfigSnapshot;
   /** Waits for rows, not for time: it ends when they are as wanted, or when the loop cannot go on. */
@@ -125,6 +127,7 @@ export async function startLoop(own: Owned, options: LoopOptions): Promise<Runni
   return {
     main,
     dataDir,
+    workerPid: () => worker?.pid,
     config,
     until,
     complete: (configKey) => until(({ state }) => state === "complete", configKey),

@@ -20,8 +20,10 @@ export async function runClaimLoop(
   /** Of the claim that has no answer yet. */
   let claimId: string | undefined;
 
-  /** Claims once; resolves to how long to wait before the next time. */
-  const claim = async (): Promise<number> => {
+  /** Claims once; resolves when it is time for the next one. */
+  const claim = async (): Promise<void> => {
+    // Taken before the question: what ends while the answer is on its way counts.
+    const change = changed();
     const { slots, offer } = admission.free();
     const askedMs = clock.monotonic();
     claimId ??= `${random.bits().toString(16)}-${random.bits().toString(16)}`;
@@ -29,10 +31,12 @@ export async function runClaimLoop(
     const { leases, began, retryAfterMs } = await queue.claim(ask, signal);
     claimId = undefined;
     take(leases, began);
-    if (leases.length > 0) return 0;
+    if (leases.length > 0) return;
     // Not all at once: who asks together now would ask together for ever. A claim that was kept open is a pause already.
-    if (retryAfterMs !== undefined) return retryAfterMs * (0.5 + random.next());
-    return Math.max(0, timing.idleMs * (0.5 + random.next()) - (clock.monotonic() - askedMs));
+    const spread = 0.5 + random.next();
+    // A node that may hold few gets the next job when one of them has ended: short ones would wait longer than they take.
+    if (retryAfterMs !== undefined) await Promise.race([change, pause(retryAfterMs * spread)]);
+    else await pause(Math.max(0, timing.idleMs * spread - (clock.monotonic() - askedMs)));
   };
 
   /** The answer that was given up may have held leases: they are taken all the same, and given back by whoever stops. */
@@ -60,18 +64,16 @@ export async function runClaimLoop(
       await Promise.race([changed(), pause(timing.idleMs)]);
       continue;
     }
-    let pauseMs: number;
     try {
-      pauseMs = await claim();
+      await claim();
       if (tries >= 3) log.info("the queue answers again");
       tries = 0;
     } catch (thrown) {
       if (signal.aborted) break;
       tries += 1;
       if (tries === 3) log.warn("the queue cannot be asked for work", { error: messageOf(thrown) });
-      pauseMs = backoffMs(PEER_BACKOFF, tries, random);
+      await pause(backoffMs(PEER_BACKOFF, tries, random));
     }
-    if (pauseMs > 0) await pause(pauseMs);
   }
   await askForTheRest();
 }

@@ -214,6 +214,26 @@ test("it takes no more than fits: two slots, and the cpus that jobs need", async
   expect(statesOf(near).filter((state) => state === "pending")).toHaveLength(2);
 });
 
+test("a node that may hold one job gets the next when that one has ended, however long it was told to wait", async () => {
+  const near = world();
+  await near.queue.addAll(jobs(5));
+  const port = near.port("a");
+  const slowed: NearQueue = {
+    ...near,
+    port: () => ({
+      ...port,
+      claim: async (ask, signal) =>
+        near.queue.held("a").length > 0
+          ? { leases: [], began: true, retryAfterMs: 3_600_000 }
+          : port.claim({ ...ask, most: 1 }, signal),
+    }),
+  };
+  const { executor, begun } = executorOf(async () => done());
+  await workerOn(slowed, executor);
+  await soon(() => expect(near.queue.unfinished).toBe(0));
+  expect(begun).toHaveLength(5);
+});
+
 test("a lease outlives its silence limit many times over while its worker beats", async () => {
   const near = world({ silentMs: 150 });
   await near.queue.addAll(jobs(1));
