@@ -43,7 +43,7 @@ const storeList = "^src/app/store-modules\\.ts$";
 const light = [
   "^src/([^/]+|cluster/fleet)/settings\\.ts$",
   "^src/(cluster/alerts/alert|cluster/nodes/(identity|states)|cluster/node-health/conditions|cluster/recovery/rungs|daemons/cause(-levels|-schema)?|daemons/limits|events/fields|events/instant)\\.ts$",
-  "^src/(pipeline/snapshot|pipeline/stage/(knob-names|stages)|work/slots-words|work/job/(states|urgency))\\.ts$",
+  "^src/(pipeline/snapshot|pipeline/stage/(knob-names|stages)|work/(limits|slots-words)|work/job/(failure|job|kinds|needs|plausible|retry-rules|states|urgency))\\.ts$",
   "^src/router/(store\\.port|sql-rows)\\.ts$",
   "^src/sync/(states|copies/policy|facade/request|orders/order|backup/words)\\.ts$",
 ];

@@ -1,7 +1,7 @@
 // The bundle that a checkout keeps of its program, and whether it is still what the sources say.
 // Plain JavaScript: it is asked at every start, before anything else is loaded.
-import { readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+const { readFileSync, statSync } = process.getBuiltinModule("node:fs");
+const { join } = process.getBuiltinModule("node:path");
 
 export const keptIn = (root) => join(root, "node_modules", ".cache", "ringrift");
 

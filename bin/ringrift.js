@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 // Runs the program on Node 24. Started by an older one, it looks for a Node 24 beside the package and hands over to it.
 // Plain JavaScript that any Node from 18 on can read.
-import { accessSync, constants, existsSync, readFileSync, realpathSync } from "node:fs";
-import module from "node:module";
-import { basename, dirname, join, sep } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+
+// An import would read, and so load, everything that these export. Older ones have no other way.
+const builtin = process.getBuiltinModule ?? ((id) => import(id));
+const { accessSync, constants, existsSync, readFileSync, realpathSync } = await builtin("node:fs");
+const { basename, dirname, join, sep } = await builtin("node:path");
+const { fileURLToPath, pathToFileURL } = await builtin("node:url");
 
 const NEEDED = 24;
 const self = realpathSync(fileURLToPath(import.meta.url));
@@ -88,7 +90,7 @@ const keepCompiledCode = (folder) => {
   }
   // Threads and processes that are started from here look for it in the environment.
   process.env.NODE_COMPILE_CACHE ??= folder;
-  module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
+  process.getBuiltinModule("node:module").enableCompileCache(process.env.NODE_COMPILE_CACHE);
 };
 
 const isVersion = ["--version", "-V"].includes(process.argv[2]) && process.argv.length === 3;

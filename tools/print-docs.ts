@@ -35,7 +35,7 @@ const pages: readonly Page[] = [
   },
   {
     file: "openapi.json",
-    print: () => `${JSON.stringify(openApiDocument(allRoutes, readVersion()), null, 2)}\n`,
+    print: async () => `${JSON.stringify(await openApiDocument(allRoutes, readVersion()), null, 2)}\n`,
   },
   { file: "http.md", print: printRoutes },
   { file: "cli.md", print: printCommands },

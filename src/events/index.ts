@@ -46,7 +46,7 @@ export {
   type WireValue,
 } from "./envelope.ts";
 export * as fields from "./fields.ts";
-export { details, field } from "./fields.ts";
+export { field } from "./fields.ts";
 export { issueText } from "./issue-text.ts";
 export { fieldsOf, type JsonSchema, payloadSchemaOf } from "./json-schema.ts";
 export { liftKeys } from "./legacy-keys.ts";

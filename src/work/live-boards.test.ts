@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createLiveBoards, LIVE_BOARD_LIMITS, type ToldBoard } from "./live-boards.ts";
+import { LIVE_BOARD_LIMITS } from "./limits.ts";
+import { createLiveBoards, type ToldBoard } from "./live-boards.ts";
 
 const at = () => {
   let now = 0;

@@ -3,6 +3,7 @@
  * seconds: while nobody looks, nobody tells, and however many look, few nodes tell.
  */
 import type { Clock } from "../kernel/index.ts";
+import { LIVE_BOARD_LIMITS } from "./limits.ts";
 
 /** A position as people see it. */
 export interface LiveBoard {
@@ -17,15 +18,6 @@ export interface ToldBoard extends LiveBoard {
   readonly node_id: string;
   readonly at: number;
 }
-
-export const LIVE_BOARD_LIMITS = {
-  /** Nodes that tell at once. */
-  nodes: 12,
-  boardsOfNode: 16,
-  lines: 64,
-  lineChars: 128,
-  noteChars: 200,
-} as const;
 
 /** For so long after somebody has looked, boards are wanted; whoever goes on looking asks again. */
 const LOOKED_MS = 15_000;

@@ -1,9 +1,10 @@
 /** What it costs to type a command: beside the bare start of Node, in a checkout and in the installed package. */
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundle } from "../../tools/parts/bundle.ts";
+import { childrenMs } from "../../tools/parts/children.ts";
 import { owned } from "../support/process.ts";
 import { atMost, type Goal } from "./support/measure.ts";
 import { printSections, type Section } from "./support/table.ts";
@@ -13,18 +14,47 @@ export const about = "commands: help beside the bare start of Node, and answers 
 const fileOf = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const median = (samples: readonly number[]) => [...samples].sort((a, b) => a - b)[samples.length >> 1]!;
 
-/** Milliseconds of processor that all children so far have had. */
-function childrenMs(): number {
-  const fields = readFileSync("/proc/self/stat", "utf8")
-    .replace(/^.*\) /, "")
-    .split(" ");
-  return (Number(fields[13]) + Number(fields[14])) * 10;
-}
-
 const HELP = { "--version": 1.5, "--help": 3, "status --help": 3, "elo --help": 3 };
-const ASKED = ["status", "why maintenance", "elo othello6_2p"];
-/** What else an operator asks; told, without a goal of its own. */
-const ASKED_TOO = ["queue", "queue stats", "nodes", "alerts", "health", "pipeline", "events history"];
+const CONFIG = "othello6_2p";
+const ASKED = ["status", "why maintenance", `elo ${CONFIG}`];
+/** What else an operator asks, all questions of the end-to-end test among them; told, without a goal of its own. */
+const ASKED_TOO = [
+  ...[
+    "pipeline",
+    `why ${CONFIG}`,
+    "why",
+    "ledger",
+    "nodes",
+    "nodes show {node}",
+    "trace {games}",
+    "queue",
+    "queue stats",
+  ],
+  ...["queue list --state failed", "queue next", "dlq", "alerts", "health", `pause ${CONFIG} --dry-run`],
+  ...[
+    "config show --origin",
+    "config diff",
+    "doctor",
+    "handover --since 1h",
+    "resources",
+    "events stats",
+    "events history",
+  ],
+];
+/** `doctor` finds something to say of any machine. */
+const MAY_REFUSE = /^(doctor|why|config diff)/;
+
+/** One round in seconds, and no more: what is asked afterwards has something to answer, and nothing runs beside it. */
+const PLAN = {
+  most_iterations: 1,
+  games_per_iteration: 32,
+  games_per_job: 8,
+  selfplay: { simulations: 16, wide: 16, narrow: 16, format: "npz" },
+  training: { wide: 16, narrow: 16 },
+  evaluation: { simulations: 12, opening_plies: 5 },
+  least_rows: 100,
+  gate: { batch_blocks: 10, most_blocks: 40 },
+};
 const ANSWER_GOAL_MS = 200;
 const READY_GOAL_MS = 1_000;
 
@@ -55,8 +85,12 @@ export async function run({
   await using own = owned();
   const folder = own.folder();
   const programs = { checkout: fileOf("bin/ringrift.js"), package: await installInto(own.folder()) };
-  const start = (program: string, dataDir: string) =>
-    own.startNode(program, ["up", "--port", "0", "--data-dir", dataDir]);
+  const plans = join(own.folder(), "ringrift.config.json");
+  writeFileSync(plans, JSON.stringify({ plans: { [CONFIG]: PLAN } }));
+  const start = (program: string, dataDir: string, ...more: readonly string[]) =>
+    own.startNode(program, ["up", "--port", "0", "--data-dir", dataDir, ...more], {
+      ...(more.length === 0 ? {} : { env: { RINGRIFT_LOOP_CONFIGS: CONFIG } }),
+    });
   const readyMs = async (program: string): Promise<number> => {
     const from = performance.now();
     const main = start(program, own.folder());
@@ -65,13 +99,33 @@ export async function run({
     await main.stop();
     return took;
   };
-  const main = start(programs.checkout, folder);
+  const here = ["--data-dir", folder, "--config", plans];
+  const trained = own.startNode(programs.checkout, [
+    "train",
+    CONFIG,
+    "--headless",
+    "--no-report",
+    "--port",
+    "0",
+    ...here,
+  ]);
+  if ((await trained.exited).code !== 0) throw new Error(`nothing was trained to ask about: ${trained.stderr()}`);
+  const main = start(programs.checkout, folder, "--workers", "0", "--config", plans);
   await main.waitForLine(/^ready/);
+  const answerTo = (...words: readonly string[]) =>
+    JSON.parse(
+      spawnSync(process.execPath, [programs.checkout, ...words, "--json", ...here], { encoding: "utf8" }).stdout,
+    );
+  const ids: Readonly<Record<string, string>> = {
+    "{node}": answerTo("status").status.node_id,
+    "{games}": answerTo("records", "list").segments[0].sha256,
+  };
   const { NODE_COMPILE_CACHE: _, ...env } = process.env;
-  const cost = (args: readonly string[]) => {
+  const cost = (args: readonly string[], codes: readonly number[] = [0]) => {
     const start = () => spawnSync(process.execPath, args, { env });
-    // The first one compiles.
-    start();
+    // The first one compiles, and shows that there is an answer: how soon something is refused nobody asks.
+    const { status, stderr } = start();
+    if (!codes.includes(status ?? -1)) throw new Error(`${args.join(" ")} ended with ${status}: ${stderr}`);
     const before = childrenMs();
     const wall = Array.from({ length: rounds }, () => {
       const from = performance.now();
@@ -91,12 +145,13 @@ export async function run({
       notes[`${line}: processor ms`] = ours.cpu;
     }
     for (const line of ASKED.slice(0, lines)) {
-      const { wall, cpu } = cost([program, ...line.split(" "), "--data-dir", folder]);
+      const { wall, cpu } = cost([program, ...line.split(" "), ...here]);
       goals.push(atMost(`${name}: ${line}, median ms`, wall, ANSWER_GOAL_MS));
       notes[`${line}: processor ms`] = cpu;
     }
     for (const line of ASKED_TOO.slice(0, lines)) {
-      const { wall, cpu } = cost([program, ...line.split(" "), "--data-dir", folder]);
+      const words = line.split(" ").map((word) => ids[word] ?? word);
+      const { wall, cpu } = cost([program, ...words, ...here], MAY_REFUSE.test(line) ? [0, 1] : [0]);
       notes[`${line}: median ms`] = wall;
       notes[`${line}: processor ms`] = cpu;
     }

@@ -5,7 +5,7 @@
  * what several of them need is shared. Threads and workers are entries: they are started by their path.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import http from "node:http";
+import { isBuiltin } from "node:module";
 import { isAbsolute, join, relative } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
 import { OperatingError, ROOT } from "./root.ts";
@@ -16,7 +16,7 @@ const SRC = join(ROOT, "src");
 const ENTRY = /^(app\/(cli|store-modules|outbox-modules)|index|client|.*\.(thread|worker))\.ts$/;
 
 /** They are loaded by few, or must be the very module that the user's program has. */
-const STAYS_OUTSIDE = /^(node:(?!http2?$).*|pino$|@opentelemetry\/.*)/;
+const STAYS_OUTSIDE = /^((node:)?http$|node:(?!http2$).*|pino$|@opentelemetry\/.*)/;
 const COMMANDER = "/node_modules/commander/";
 const LATE = /^node:(process|child_process)$/;
 
@@ -32,24 +32,41 @@ const ownPlace: Plugin = {
   },
 };
 
+/** Dear to load, and most that import them call nothing of it in most commands. */
+const CALLED_LATE = new Set(["node:fs/promises", "node:net", "node:child_process"]);
+
+/** Something to call, and no class to extend or to make one of. */
+const isPlainFunction = (value: unknown): boolean =>
+  typeof value === "function" && Object.keys(value.prototype ?? {}).length === 0 && !/^class\b/.test(String(value));
+
+/** What stands for `import { a, b as c } from "node:..."`. */
+function namesOf(id: string, names: readonly string[]): string {
+  const module = `process.getBuiltinModule(${JSON.stringify(id)})`;
+  const whole = process.getBuiltinModule(id) as Readonly<Record<string, unknown>>;
+  const isLate = (name: string) => CALLED_LATE.has(id) && isPlainFunction(whole[name]);
+  const pairs = names.map((text) => text.trim().split(" as ")).map(([name = "", as = name]) => ({ name, as }));
+  const now = pairs.filter(({ name }) => !isLate(name)).map(({ name, as }) => (name === as ? name : `${name}: ${as}`));
+  const late = pairs.filter(({ name }) => isLate(name));
+  return [
+    ...(now.length === 0 ? [] : [`const { ${now.join(", ")} } = ${module};`]),
+    ...late.map(({ name, as }) => `const ${as} = (...given) => ${module}.${name}(...given);`),
+  ].join(" ");
+}
+
 /**
- * `import` of node:http reads everything that it exports, and what it has of WebSocket loads a whole HTTP client that nobody here
- * uses: 60 ms of every start. Asked for as an object it loads what is used.
+ * `import` of a module of Node's reads everything that it exports, and much of that loads more: node:http a whole client for
+ * WebSockets, node:fs all streams. Asked for as an object it loads what is used.
  */
-const leanHttp: Plugin = {
-  name: "lean-http",
-  resolveId: { filter: { id: /^(node:)?http$/ }, handler: () => "\0lean-http" },
-  load: {
-    filter: { id: /^\0lean-http$/ },
-    handler: () => {
-      const plain = Object.entries(Object.getOwnPropertyDescriptors(http)).filter(([, { get }]) => get === undefined);
+const leanBuiltins: Plugin = {
+  name: "lean-builtins",
+  renderChunk: (code) =>
+    code.replace(/^import (?:(\w+)(?:, )?)?(?:\{([^}]*)\})? ?from "([\w:/]+)";$/gm, (line, whole, names, id) => {
+      if (!isBuiltin(id)) return line;
       return [
-        'const http = process.getBuiltinModule("node:http");',
-        `export const { ${plain.map(([name]) => name).join(", ")} } = http;`,
-        "export default http;",
-      ].join("\n");
-    },
-  },
+        ...(whole === undefined ? [] : [`const ${whole} = process.getBuiltinModule(${JSON.stringify(id)});`]),
+        ...(names === undefined ? [] : [namesOf(id, names.split(","))]),
+      ].join(" ");
+    }),
 };
 
 /** Whoever serves HTTP asks of every request whether it came by HTTP/2. Nobody here serves that: 50 ms of every start less. */
@@ -119,7 +136,7 @@ export async function bundle(folder: string): Promise<readonly string[]> {
     platform: "node",
     input: Object.fromEntries(entries.map((path) => [path.replace(/\.ts$/, ""), join(SRC, path)])),
     external: (id, importer) => STAYS_OUTSIDE.test(id) && !(LATE.test(id) && importer?.includes(COMMANDER)),
-    plugins: [leanHttp, noHttp2, lateForCommander, ownPlace, together.plugin],
+    plugins: [leanBuiltins, noHttp2, lateForCommander, ownPlace, together.plugin],
   });
   try {
     const { output } = await build.write({

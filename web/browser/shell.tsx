@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isWell } from "../../src/daemons/cause.ts";
 import { verdictOf } from "../../src/surfaces/status/verdict.ts";
-import { getStatus } from "../../src/surfaces/status/wire.ts";
+import { getOverview } from "../../src/surfaces/status/wire.ts";
 import type { NavGroup } from "../../src/surfaces/web/nav.ts";
 import { isWithin } from "../../src/surfaces/web/view-routes.ts";
 import { useApp, useSharedPath } from "./app.ts";
@@ -68,7 +68,7 @@ function ThemeButton() {
 
 /** How all is, in the words of `ringrift status`. */
 function Verdict() {
-  const { answer, refused } = useAnswer(getStatus, {});
+  const { answer, refused } = useAnswer(getOverview, {});
   const isAway = refused?.status === 0;
   const causes = answer?.causes ?? [];
   const isKnown = isAway || answer !== undefined;

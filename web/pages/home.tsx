@@ -1,6 +1,5 @@
 /** Home: is it getting stronger, and what needs you. */
 
-import { listAlerts } from "../../src/surfaces/alerts/wire.ts";
 import { duration, number, plural, printable } from "../../src/surfaces/cli/text.ts";
 import type { Answer } from "../../src/surfaces/http/wire.ts";
 import { strengthsOf } from "../../src/surfaces/pipeline/strength.ts";
@@ -15,11 +14,11 @@ import {
   VERDICT_WORDS,
 } from "../../src/surfaces/pipeline/words.ts";
 import { factsOf } from "../../src/surfaces/status/view.ts";
-import { getStatus } from "../../src/surfaces/status/wire.ts";
+import { getOverview } from "../../src/surfaces/status/wire.ts";
 import { addressOf } from "../browser/api.ts";
 import { Causes } from "../browser/causes.tsx";
 import { EloSpark } from "../browser/elo-spark.tsx";
-import { Empty, ErrorBox, Load, Num, Panel, Table, Time, type Tone, ViewHead } from "../browser/parts.tsx";
+import { Empty, Load, Num, Panel, Table, Time, type Tone, ViewHead } from "../browser/parts.tsx";
 import { Stages } from "../browser/stages.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
 
@@ -119,14 +118,8 @@ const LEADS_TO: Readonly<Record<string, string>> = {
 };
 
 export default function Home() {
-  const status = useAnswer(getStatus, {});
+  const status = useAnswer(getOverview, {});
   const loop = useAnswer(getPipeline, {});
-  const alerts = useAnswer(listAlerts, { query: { status: "open", limit: 1_000 } });
-  const count = (severity: string) => alerts.answer?.alerts.filter((alert) => alert.severity === severity).length ?? 0;
-  const open =
-    alerts.answer === undefined
-      ? undefined
-      : { critical: count("critical"), error: count("error"), warning: count("warning") };
   return (
     <>
       <ViewHead
@@ -158,7 +151,7 @@ export default function Home() {
               <Causes causes={answer.causes} />
             </Panel>
             <dl class="tiles">
-              {factsOf(answer, open, undefined).map(([name = "", text = ""]) => (
+              {factsOf(answer).map(([name = "", text = ""]) => (
                 <div key={name}>
                   <dt>
                     <a href={LEADS_TO[name] ?? "/"}>{name}</a>
@@ -170,7 +163,6 @@ export default function Home() {
           </>
         )}
       </Load>
-      {alerts.refused !== undefined && alerts.refused.status > 0 && <ErrorBox refused={alerts.refused} />}
     </>
   );
 }

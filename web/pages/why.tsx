@@ -3,7 +3,7 @@
 import { adviceWords } from "../../src/surfaces/cli/advice.ts";
 import { duration, printable, valueText } from "../../src/surfaces/cli/text.ts";
 import { getPipeline } from "../../src/surfaces/pipeline/wire.ts";
-import { getStatus } from "../../src/surfaces/status/wire.ts";
+import { getOverview } from "../../src/surfaces/status/wire.ts";
 import { getWhy, type Why } from "../../src/surfaces/why/wire.ts";
 import { addressOf } from "../browser/api.ts";
 import { useNow } from "../browser/app.ts";
@@ -130,14 +130,14 @@ function Subject({ subject }: { subject: string }) {
 }
 
 function Everything() {
-  const status = useAnswer(getStatus, {});
+  const status = useAnswer(getOverview, {});
   const loop = useAnswer(getPipeline, {});
   return (
     <>
       <ViewHead
         title="Why"
         lead="What stands still, and the root of it. Search for any config, job, node or daemon to ask about it."
-        json={addressOf(getStatus)}
+        json={addressOf(getOverview)}
         command="ringrift status"
       />
       {loop.answer !== undefined && (

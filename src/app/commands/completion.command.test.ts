@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { owned } from "../../../test/support/process.ts";
+import { findFish, findZsh } from "../../../test/support/shells.ts";
 import { recordedTerminal } from "../../../test/support/terminal.ts";
 import { createProgram, systemPorts } from "../cli.ts";
 import { completionScripts } from "./completion/scripts.ts";
@@ -32,6 +34,18 @@ test("bash completes commands, the commands of a command, its options and the wo
 test("after an option that takes a value bash offers no command", () => {
   expect(offered("train", "--for", "")).toEqual([]);
 });
+
+const shells = [
+  ["zsh", findZsh()],
+  ["fish", findFish()],
+] as const;
+for (const [shell, offers] of shells)
+  test.skipIf(offers === undefined)(`${shell} itself completes commands and options`, () => {
+    const offeredFor = (line: string) =>
+      offers!(owned(onTestFinished).folder(), completionScripts[shell](tree), line).sort();
+    expect(offeredFor("ringrift --data-dir elsewhere stat")).toEqual(["stats", "status"]);
+    expect(offeredFor("ringrift nodes drain --dry")).toEqual(["--dry-run"]);
+  });
 
 test("every command of the program is in every script", () => {
   const places = everyCommand(tree).map(({ place }) => place);

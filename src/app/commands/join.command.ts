@@ -149,7 +149,11 @@ export function registerJoin(
           keepJoined(dataDir, node);
           tell(made, url, shell);
         } catch (thrown) {
-          throw explain(thrown, url);
+          const why = explain(thrown, url);
+          // A service that starts again with the line it has joined by must not end because the other side is busy or away.
+          const waits = options.run && before?.url === url.origin && isOperatingError(why, "UNREACHABLE");
+          if (!waits) throw why;
+          shell.note(`${url.origin} does not answer; this folder has joined it before, and waits for it`);
         } finally {
           link.close();
         }

@@ -8,7 +8,14 @@ import {
   type Shell,
   wantsColor,
 } from "../../surfaces/commands/index.ts";
-import { inspectSettings, readSettings, type SettingOverrides, settingsReport, soundPlaces } from "../settings.ts";
+import {
+  inspectSettings,
+  readSettings,
+  type SettingOverrides,
+  type Settings,
+  settingsReport,
+  soundPlaces,
+} from "../settings.ts";
 import { readVersion } from "../version.ts";
 import { type CliPorts, commandRows, loadCatalog } from "./commands.ts";
 
@@ -27,7 +34,8 @@ const flagsOf = (program: Command) => {
 
 function shellOf(program: Command, io: CliIo, ports: CliPorts): Shell {
   const options = () => program.opts<GlobalOptions>();
-  const settings = () => readSettings(io.env, io.cwd, flagsOf(program));
+  let read: Settings | undefined;
+  const settings = () => (read ??= readSettings(io.env, io.cwd, flagsOf(program)));
   const main = createMainProcesses(
     () => settings().dataDir,
     async () =>

@@ -7,7 +7,7 @@ import { negative, type Shell } from "../cli/shell.ts";
 import { pointInTime } from "../cli/values.ts";
 import { listEventUse } from "../events/wire.ts";
 import { getPipeline } from "../pipeline/wire.ts";
-import { getStatus } from "../status/wire.ts";
+import { getOverview } from "../status/wire.ts";
 import { listWrites } from "../tokens/wire.ts";
 import { type Handover, handoverOf, type Records } from "./handover.ts";
 import { handoverLines } from "./view.ts";
@@ -22,7 +22,7 @@ async function recordsOf(main: MainProcess, since: number): Promise<Records> {
   });
   const [{ configs }, { causes }, { alerts }, { writes }, { event_types }] = await Promise.all([
     pipeline,
-    main.call(getStatus),
+    main.call(getOverview),
     main.call(listAlerts, { query: { limit: MAX_ROWS } }),
     main.call(listWrites, { query: { limit: MAX_ROWS } }),
     main.call(listEventUse, { query: { since: since / 1_000 } }),

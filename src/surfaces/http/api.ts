@@ -142,9 +142,9 @@ export function createApi(options: ApiOptions) {
     }
   };
   const pathOf = (path: string) => path.replaceAll(/\{(\w+)\}/g, ":$1");
-  let document: Record<string, unknown> | undefined;
+  let document: Promise<Record<string, unknown>> | undefined;
   /** Made once: it is long, and the same for everybody. */
-  const openApi = (): Record<string, unknown> => (document ??= openApiDocument(routes, ports.version));
+  const openApi = (): Promise<Record<string, unknown>> => (document ??= openApiDocument(routes, ports.version));
   const stage: Stage = { ...options, openApi, streams, backlog: createBacklog(), answers: createBudget(answerLimits) };
   const withBody = bodyHolder();
   const withTurn = turnHolder();
@@ -316,7 +316,7 @@ function chargeItems(c: Context<Env>, caller: Caller, route: Route, body: unknow
 }
 
 interface Stage extends ApiOptions {
-  readonly openApi: () => Record<string, unknown>;
+  readonly openApi: () => Promise<Record<string, unknown>>;
   readonly streams: Streams;
   readonly backlog: Backlog;
   /** Answers that their callers have not taken yet. */

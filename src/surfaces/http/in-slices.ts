@@ -11,8 +11,8 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 const MIN_SLICES = 16;
 
 /** A list made into another, a slice at a time: nobody waits for all of it. */
-export async function inSlices<T, R>(list: readonly T[], map: (one: T) => R): Promise<R[]> {
-  const slice = Math.min(SLICE, Math.max(1, Math.floor(list.length / MIN_SLICES)));
+export async function inSlices<T, R>(list: readonly T[], map: (one: T) => R, max = SLICE): Promise<R[]> {
+  const slice = Math.min(max, Math.max(1, Math.floor(list.length / MIN_SLICES)));
   const made: R[] = [];
   for (const one of list) {
     made.push(map(one));

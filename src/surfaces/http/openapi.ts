@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defined } from "../../kernel/index.ts";
 import { problem } from "./fields.ts";
+import { inSlices } from "./in-slices.ts";
 import { PROBLEM_TYPE } from "./problem.ts";
 import type { Route } from "./route.ts";
 
@@ -149,15 +150,16 @@ function operationOf(route: Route, named: Map<string, Json>): Json {
   };
 }
 
-/** The surface as an OpenAPI 3.1 document, printed from the table that is mounted. */
-export function openApiDocument(routes: readonly Route[], version: string): Json {
+/** The surface as an OpenAPI 3.1 document, printed from the table that is mounted: a route at a time, since each has schemas to make. */
+export async function openApiDocument(routes: readonly Route[], version: string): Promise<Json> {
   const named = new Map<string, Json>();
   schemaOf(problem, "output", named);
   const paths: Record<string, Json> = {};
-  for (const route of routes) {
+  const print = (route: Route) => {
     paths[route.path] ??= {};
     paths[route.path]![route.method.toLowerCase()] = operationOf(route, named);
-  }
+  };
+  await inSlices(routes, print, 1);
   return {
     openapi: "3.1.0",
     info: {

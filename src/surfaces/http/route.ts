@@ -61,7 +61,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   /** Aborts when the caller is gone. */
   readonly signal: AbortSignal;
   /** The document about the routes that are mounted. */
-  readonly openApi: () => Record<string, unknown>;
+  readonly openApi: () => Promise<Record<string, unknown>>;
   /** What a reader of server-sent events saw last, as its header says. */
   readonly lastEventId: number | undefined;
   /** What waits for this reader of an endless answer. */

@@ -1,16 +1,11 @@
 import { z } from "zod";
 import { lazy } from "../../kernel/index.ts";
-import {
-  evidenceSchema,
-  failureSchema,
-  JOB_ORDERS,
-  JOB_STATES,
-  jobSpecSchema,
-  LIVE_BOARD_LIMITS,
-  METRIC_LIMITS,
-  savedSchema,
-  URGENCIES,
-} from "../../work/index.ts";
+import { failureSchema } from "../../work/job/failure.ts";
+import { jobSpecSchema, savedSchema } from "../../work/job/job.ts";
+import { evidenceSchema } from "../../work/job/kinds.ts";
+import { JOB_ORDERS, JOB_STATES } from "../../work/job/states.ts";
+import { URGENCIES } from "../../work/job/urgency.ts";
+import { LIVE_BOARD_LIMITS, METRIC_LIMITS } from "../../work/limits.ts";
 import { answersTo, document, dryRun, name, nodeId, note, offer, time, whole, word } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 import { slots } from "../nodes/wire.ts";

@@ -1,6 +1,7 @@
 /** The queue over the wire: what `src/work/worker` asks for, in the words of the API. */
 import { type Clock, defined, isOperatingError, OperatingError } from "../../kernel/index.ts";
-import { type Lease, LIVE_BOARD_LIMITS } from "../../work/index.ts";
+import type { Lease } from "../../work/index.ts";
+import { LIVE_BOARD_LIMITS } from "../../work/limits.ts";
 import type { QueuePort } from "../../work/worker/index.ts";
 import { callTo } from "../client/call.ts";
 import type { NodeLink } from "../client/node-link.ts";

@@ -7,54 +7,40 @@ import { ago, number, plural, printable } from "../cli/text.ts";
 import { decimal } from "../cli/values.ts";
 import { watch } from "../cli/watch.ts";
 import type { RawAnswer } from "../http/wire.ts";
-import type { OpenAlerts } from "./diagnosis.ts";
 import { type StatusScreen, statusLine, statusLines } from "./view.ts";
-import type { getStatus as route } from "./wire.ts";
+import type { getOverview as overviewRoute, getStatus as statusRoute } from "./wire.ts";
 
 interface Look extends StatusScreen {
-  /** As it came. */
-  readonly raw: RawAnswer<typeof route>;
   readonly atMs: number;
-}
-
-const MAX_ALERTS = 1_000;
-
-/** How many alerts are open, by how bad they are. */
-async function openAlerts(main: MainProcess): Promise<OpenAlerts> {
-  const { listAlerts } = await import("../alerts/wire.ts");
-  const { alerts } = await main.call(listAlerts, { query: { status: "open", limit: MAX_ALERTS } });
-  const count = (severity: string) => alerts.filter((alert) => alert.severity === severity).length;
-  return { critical: count("critical"), error: count("error"), warning: count("warning") };
+  /** For `--json`, as they came: the figures, and the whole state. */
+  readonly raw: readonly [RawAnswer<typeof overviewRoute>, RawAnswer<typeof statusRoute> | undefined];
 }
 
 async function look(main: MainProcess, shell: Shell, before?: Look): Promise<Look> {
-  const { getStatus } = await import("./wire.ts");
-  const raw = await main.raw(getStatus);
-  const status = main.read(getStatus, raw);
+  const { getOverview, getStatus } = await import("./wire.ts");
+  const raw = await Promise.all([main.raw(getOverview), shell.json ? main.raw(getStatus) : undefined]);
+  const overview = main.read(getOverview, raw[0]);
   const atMs = shell.clock.now();
-  const alerts = await openAlerts(main);
-  const events = status.router.total_events - (before?.status.router.total_events ?? 0);
+  const events = overview.events.since_start - (before?.overview.events.since_start ?? 0);
   return {
     raw,
-    status,
-    alerts,
+    overview,
     atMs,
-    troubles: status.causes,
     // A standby lets the leader answer, whose port is another one.
-    port: status.node_id === main.endpoint.node_id ? main.endpoint.port : null,
+    port: overview.node_id === main.endpoint.node_id ? main.endpoint.port : null,
     // A process that was restarted meanwhile counts from zero.
     perSecond: before === undefined || events < 0 ? undefined : (events / Math.max(1, atMs - before.atMs)) * 1_000,
   };
 }
 
-const inJson = ({ raw, troubles, port, alerts }: Look, dataDir: string) => ({
+const inJson = ({ raw: [{ causes, alerts }, status], overview, port }: Look, dataDir: string) => ({
   running: true,
-  well: isWell(troubles),
+  well: isWell(overview.causes),
   data_dir: dataDir,
   port,
-  troubles: raw.causes.map((cause) => ({ ...cause, todo: adviceWords(cause.advice) })),
-  open_alerts: alerts ?? null,
-  status: raw,
+  troubles: causes.map((cause) => ({ ...cause, todo: adviceWords(cause.advice) })),
+  open_alerts: alerts,
+  status,
 });
 
 /** The node that a folder has joined as: what is said of it, and whether all of it is well. */
@@ -111,7 +97,7 @@ async function once(shell: Shell, nodeStatus: NodeStatusOf): Promise<void> {
   }
   const seen = await look(main, shell);
   answer(shell, inJson(seen, shell.main.dataDir), () => statusLines(seen, shell));
-  if (!isWell(seen.troubles)) throw negative();
+  if (!isWell(seen.overview.causes)) throw negative();
 }
 
 async function again(shell: Shell, everySeconds: number, nodeStatus: NodeStatusOf): Promise<void> {
@@ -131,7 +117,7 @@ async function again(shell: Shell, everySeconds: number, nodeStatus: NodeStatusO
       shell.print(inJson(seen, shell.main.dataDir));
       return [];
     }
-    return shell.io.isTerminal ? statusLines(seen, shell) : [statusLine(seen)];
+    return shell.io.isTerminal ? statusLines(seen, shell) : [statusLine(seen.overview)];
   });
 }
 

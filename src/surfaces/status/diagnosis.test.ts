@@ -236,10 +236,17 @@ describe("the diagnosis", () => {
   });
 
   it("fits into one line of a log", () => {
-    const seen = status({ daemons: [daemon("a"), daemon("b", { state: "failed", permanently_failed: "x" })] });
-    expect(statusLine({ status: seen, troubles: diagnose(seen, NOW), port: 1 })).toBe(
-      "in trouble: 1 thing needs you now  daemons 1/2  events 12  dead letters 0",
-    );
+    const failed = daemon("b", { state: "failed", permanently_failed: "x" });
+    const overview = {
+      ...{ version: "0.1.0", pid: 7, node_id: "n1", uptime_seconds: 60, copies: "" },
+      daemons: { running: 1, wanted: 2, all: 2 },
+      events: { since_start: 12, head: 12, bytes: 4_096 },
+      consumers: { present: 0, last: null },
+      dead_letters: { pending: 0, retrying: 0 },
+      alerts: { critical: 0, error: 0, warning: 0 },
+      causes: diagnose(status({ daemons: [daemon("a"), failed] }), NOW),
+    };
+    expect(statusLine(overview)).toBe("in trouble: 1 thing needs you now  daemons 1/2  events 12  dead letters 0");
   });
 });
 

@@ -7,6 +7,38 @@ export type StatusSources = Pick<
   "router" | "daemons" | "units" | "readiness" | "phase" | "started" | "version"
 >;
 
+const isUp = ({ state }: { readonly state: string }) => state === "running" || state === "degraded";
+
+/** The same in a few figures. */
+export function overviewOf(sources: StatusSources & Pick<ControlPorts, "alerts">) {
+  const { router, daemons, started, version } = sources;
+  const stats = router.getStats();
+  const rows = daemons.report();
+  const present = consumerStatus(router.store).filter(({ expired_at }) => expired_at === null);
+  const last = present.toSorted((a, b) => b.lag - a.lag)[0];
+  const { pending, retrying } = router.deadLetters.counts();
+  const { critical, error, warning } = sources.alerts.counts("open");
+  return {
+    version,
+    pid: process.pid,
+    node_id: router.nodeId,
+    uptime_seconds: started.agoMs() / 1_000,
+    daemons: {
+      running: rows.filter(isUp).length,
+      wanted: rows.filter(({ wanted }) => wanted).length,
+      all: rows.length,
+    },
+    events: { since_start: stats.total_events, head: stats.journal_head, bytes: journalBytes(router.store) },
+    consumers: {
+      present: present.length,
+      last: last === undefined ? null : { consumer: last.consumer, lag: last.lag },
+    },
+    dead_letters: { pending, retrying },
+    copies: sources.units().find(({ name }) => name === "replication_daemon")?.message ?? "",
+    alerts: { critical, error, warning },
+  };
+}
+
 /** Seed 003's runbook greps for `event_subscription_status` and `handler_timeouts`. */
 export function statusOf(sources: StatusSources) {
   const { router, daemons, started, version } = sources;

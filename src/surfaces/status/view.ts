@@ -6,9 +6,8 @@ import { painter } from "../cli/paint.ts";
 import type { Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
 import { duration, number, printable, shorten, wrapText } from "../cli/text.ts";
-import type { OpenAlerts } from "./diagnosis.ts";
 import { markOf, verdictOf } from "./verdict.ts";
-import type { Status } from "./wire.ts";
+import type { Overview } from "./wire.ts";
 
 const MARK: Readonly<Record<Cause["level"], string>> = { bad: "✗", warn: "!", note: "·" };
 
@@ -45,37 +44,30 @@ export const bytes = (value: number): string => {
   return `${at === 0 ? size : size.toFixed(1)} ${units[at]}`;
 };
 
-const isUp = ({ state }: { readonly state: string }) => state === "running" || state === "degraded";
-
-export function factsOf(status: Status, alerts: OpenAlerts | undefined, perSecond: number | undefined) {
-  const { journal, daemons, dead_letters: letters, router } = status;
-  const wanted = daemons.filter(({ wanted: is }) => is);
-  const present = journal.consumers.filter(({ expired_at }) => expired_at === null);
-  const last = present.toSorted((a, b) => b.lag - a.lag)[0];
+export function factsOf(
+  { daemons, events, consumers, dead_letters: letters, copies, alerts }: Overview,
+  perSecond?: number,
+) {
+  const { present, last } = consumers;
   const behind =
-    last === undefined || last.lag === 0 ? "none behind" : `${printable(last.consumer)} ${number(last.lag)} behind`;
-  const open = alerts === undefined ? [] : Object.entries(alerts).filter(([, n]) => n > 0);
-  const copies = status.units.find(({ name }) => name === "replication_daemon")?.message ?? "";
+    last === null || last.lag === 0 ? "none behind" : `${printable(last.consumer)} ${number(last.lag)} behind`;
+  const open = Object.entries(alerts).filter(([, n]) => n > 0);
   const rate = perSecond === undefined ? "" : `, ${number(Math.round(perSecond))}/s`;
   return [
-    ["daemons", `${daemons.filter(isUp).length} of ${wanted.length} running`],
+    ["daemons", `${daemons.running} of ${daemons.wanted} running`],
     [
       "events",
-      `${number(router.total_events)} since the start${rate}; journal at ${number(journal.head)}, ${bytes(journal.bytes)}`,
+      `${number(events.since_start)} since the start${rate}; journal at ${number(events.head)}, ${bytes(events.bytes)}`,
     ],
-    ["consumers", present.length === 0 ? "none" : `${present.length}; ${behind}`],
+    ["consumers", present === 0 ? "none" : `${present}; ${behind}`],
     ["dead letters", `${number(letters.pending)} pending, ${number(letters.retrying)} being sent back`],
     ...(copies === "" ? [] : [["copies", printable(copies)]]),
-    ...(alerts === undefined
-      ? []
-      : [["alerts", open.length === 0 ? "none open" : `${open.map(([word, n]) => `${n} ${word}`).join(", ")} open`]]),
+    ["alerts", open.length === 0 ? "none open" : `${open.map(([word, n]) => `${n} ${word}`).join(", ")} open`],
   ];
 }
 
 export interface StatusScreen {
-  readonly status: Status;
-  readonly troubles: readonly Cause[];
-  readonly alerts?: OpenAlerts | undefined;
+  readonly overview: Overview;
   /** Null where the process that answered is not the one of this folder. */
   readonly port: number | null;
   /** Events a second, where two looks were taken. */
@@ -84,31 +76,31 @@ export interface StatusScreen {
 
 export function statusLines(screen: StatusScreen, shell: Shell): string[] {
   const { paint } = shell;
-  const { status, troubles } = screen;
+  const { overview } = screen;
+  const { causes } = overview;
   const width = Math.min(shell.width, 120);
-  const mark = markOf(troubles);
+  const mark = markOf(causes);
   const color = paintMark(paint, mark);
-  const about = `${printable(status.node_id)}  pid ${status.pid}  ${screen.port === null ? "" : `port ${screen.port}  `}up ${duration(status.uptime_seconds * 1_000)}  ${printable(status.version)}`;
+  const about = `${printable(overview.node_id)}  pid ${overview.pid}  ${screen.port === null ? "" : `port ${screen.port}  `}up ${duration(overview.uptime_seconds * 1_000)}  ${printable(overview.version)}`;
   return [
     `${paint.bold("RingRift")}  ${paint.dim(shorten(about, width - 10))}`,
     "",
-    color(paint.bold(`${mark} ${verdictOf(troubles)}`)),
-    ...troubleLines(troubles, shell),
+    color(paint.bold(`${mark} ${verdictOf(causes)}`)),
+    ...troubleLines(causes, shell),
     "",
     ...tableLines(
-      factsOf(status, screen.alerts, screen.perSecond).map(([name = "", text = ""]) => [paint.dim(name), text]),
+      factsOf(overview, screen.perSecond).map(([name = "", text = ""]) => [paint.dim(name), text]),
       { width },
     ),
   ];
 }
 
 /** The same in one line, for a log that grows. */
-export function statusLine({ status, troubles }: StatusScreen): string {
-  const { daemons } = status;
+export function statusLine({ causes, daemons, events, dead_letters: letters }: Overview): string {
   return [
-    markOf(troubles) === "✓" ? "well" : verdictOf(troubles),
-    `daemons ${daemons.filter(isUp).length}/${daemons.length}`,
-    `events ${number(status.router.total_events)}`,
-    `dead letters ${number(status.dead_letters.pending + status.dead_letters.retrying)}`,
+    markOf(causes) === "✓" ? "well" : verdictOf(causes),
+    `daemons ${daemons.running}/${daemons.all}`,
+    `events ${number(events.since_start)}`,
+    `dead letters ${number(letters.pending + letters.retrying)}`,
   ].join("  ");
 }

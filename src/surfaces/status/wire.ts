@@ -49,3 +49,33 @@ export const getStatus = defineRoute("getStatus", "GET /status", {
 });
 
 export type Status = Answer<typeof getStatus>;
+
+export const getOverview = defineRoute("getOverview", "GET /v1/overview", {
+  tag: "system",
+  summary: "How all is, in a few figures.",
+  about: "What one screen shows: counts in place of the lists of `GET /status`, and what is wrong.",
+  answer: () =>
+    z
+      .looseObject({
+        version: z.string(),
+        pid: z.int(),
+        node_id: z.string(),
+        uptime_seconds: z.number(),
+        daemons: z.object({ running: z.int(), wanted: z.int(), all: z.int() }),
+        events: z.object({ since_start: z.int(), head: z.int(), bytes: z.int() }),
+        consumers: z.object({
+          present: z.int(),
+          last: z
+            .object({ consumer: z.string(), lag: z.int() })
+            .nullable()
+            .describe("The one that is furthest behind."),
+        }),
+        dead_letters: z.object({ pending: z.int(), retrying: z.int() }),
+        copies: z.string().describe("How many files have their copies; empty where nobody counts them."),
+        alerts: z.object({ critical: z.int(), error: z.int(), warning: z.int() }).describe("Those that are open."),
+        causes: z.array(cause()).describe("What is wrong, each root once, worst first."),
+      })
+      .meta({ id: "Overview" }),
+});
+
+export type Overview = Answer<typeof getOverview>;

@@ -7,7 +7,7 @@ import { VIEWS, type View } from "./views.ts";
 type Asked = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export const VIEW_ROUTES: Readonly<Record<View, Asked>> = {
-  "/": { getStatus: {}, getLoop: {}, listAlerts: {} },
+  "/": { getOverview: {}, getLoop: {} },
   "/configs/:config": { getLoop: { config_key: "config" }, getLoopHistory: { config: "config" } },
   "/gates": { getLoop: {} },
   "/models": { listModels: {} },
@@ -16,7 +16,7 @@ export const VIEW_ROUTES: Readonly<Record<View, Asked>> = {
   "/games/:id": { getRecord: { id: "id" }, listModels: {}, getArtifact: {} },
   "/play": { listModels: {}, getArtifact: {} },
   "/play/:config": { listModels: {}, getArtifact: {} },
-  "/why": { getStatus: {}, getLoop: {} },
+  "/why": { getOverview: {}, getLoop: {} },
   "/why/:subject": { why: { subject: "subject" } },
   "/journal": { listEvents: {}, listEventUse: {} },
   "/journal/:id": { getEvent: { id: "id" }, getTrace: { id: "id" } },

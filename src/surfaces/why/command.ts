@@ -105,17 +105,17 @@ async function configsOf(main: Answering): Promise<string[]> {
 
 /** Without a subject: every root of what is wrong anywhere, then each config with its gates. */
 async function whyAll(shell: Shell, main: Answering): Promise<void> {
-  const [{ getWhy }, { getStatus }, { troubleLines }, { verdictOf }] = await Promise.all([
+  const [{ getWhy }, { getOverview }, { troubleLines }, { verdictOf }] = await Promise.all([
     import("./wire.ts"),
     import("../status/wire.ts"),
     import("../status/view.ts"),
     import("../status/verdict.ts"),
   ]);
   // A folder alone has no process to ask what is wrong with it.
-  const status = main.leftAt === undefined ? await main.raw(getStatus) : undefined;
+  const status = main.leftAt === undefined ? await main.raw(getOverview) : undefined;
   const configs: RawAnswer<typeof route>[] = [];
   for (const subject of await configsOf(main)) configs.push(await whyOf(main, subject));
-  const causes = status === undefined ? [] : main.read(getStatus, status).causes;
+  const causes = status === undefined ? [] : main.read(getOverview, status).causes;
   answer(shell, { causes: status?.causes ?? [], configs }, () => [
     ...(status === undefined ? [] : [shell.paint.bold(verdictOf(causes)), ...troubleLines(causes, shell)]),
     ...configs.flatMap((config) => ["", ...whyLines(main.read(getWhy, config), shell)]),

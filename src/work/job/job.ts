@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { details, field } from "../../events/index.ts";
+import { details, field } from "../../events/fields.ts";
 import { lazy, OperatingError } from "../../kernel/index.ts";
 import { resultLimits } from "../limits.ts";
 import { needsSchema } from "./needs.ts";

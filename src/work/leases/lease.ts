@@ -15,7 +15,7 @@ import { type JobRow, type LeaseRef, notFound, type SavedInput, savedSchema, seq
 import { checkEvidence, type EvidenceInput, kindOf } from "../job/kinds.ts";
 import { FAILURE_CLASSES, headOf, judgeRetry, retryRules, tailOf } from "../job/retry-rules.ts";
 import { isHeld } from "../job/states.ts";
-import { resultLimits } from "../limits.ts";
+import { METRIC_LIMITS, resultLimits } from "../limits.ts";
 import { otherOfItsKey } from "../queue/dedup.ts";
 import { durationOf, emitFailed, emitRetry, failedOutcome, itemOf, taskOf } from "../queue/job-events.ts";
 import type { Plan } from "../queue/plan.ts";
@@ -42,9 +42,6 @@ export interface Progress {
 
 /** A result whose files have not come: it counts once they are there. */
 export const RESULT_FILE_MISSING = "RESULT_FILE_MISSING";
-
-/** What a beat may carry: more would make every sign of life a load. */
-export const METRIC_LIMITS = { max: 16, name: 64 } as const;
 
 /** The first few numbers with short names that can be true. */
 export const boundedMetrics = (given: Readonly<Record<string, number>>): Record<string, number> =>

@@ -2,7 +2,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { allRoutes, openApiDocument, type Route } from "../../../src/surfaces/index.ts";
 
-const document = openApiDocument(allRoutes, "1.2.3");
+const document = await openApiDocument(allRoutes, "1.2.3");
 const paths = document.paths as Record<string, Record<string, Record<string, unknown>>>;
 
 describe("the OpenAPI document", () => {
