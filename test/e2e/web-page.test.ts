@@ -191,6 +191,24 @@ describe("the page", async () => {
     expect(await page.locator("dialog[open]").count()).toBe(0);
   });
 
+  test("shows another run of a config beside it, and says what is wrong with a file that is none", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const { page } = tab;
+    await look(page, `${base}/configs/${CONFIG}`);
+    const take = (name: string, content: string) =>
+      page.setInputFiles("input[type=file]", { name, mimeType: "application/json", buffer: Buffer.from(content) });
+    await take("notes.json", "[1]");
+    await expect.poll(() => page.textContent("main [role=alert]")).toContain("notes.json cannot be compared");
+    const printed = await json("pipeline");
+    printed.configs[0].games = 4_321;
+    await take(`${HOSTILE_START}.json`, JSON.stringify(printed));
+    await expect.poll(() => page.textContent("[aria-label='Side by side']")).toContain("4,321");
+    expect(await page.textContent("[aria-label='Side by side']")).toContain(HOSTILE_START);
+    expect(await page.locator("main [role=alert]").count()).toBe(0);
+    await page.click("button:text-is('close')");
+    await expect.poll(() => page.locator("[aria-label='Side by side']").count()).toBe(0);
+  });
+
   test("changes something after a dry run, and the record says who", async ({ skip }) => {
     if (browser === undefined) return skip();
     const { page } = tab;

@@ -1,6 +1,7 @@
 /** How strong the champions were when they came, how sure that is, and which named opponents lie behind. */
 import type { ConfigSnapshot } from "../../src/pipeline/snapshot.ts";
 import { number, plural, printable } from "../../src/surfaces/cli/text.ts";
+import type { Compared } from "../../src/surfaces/pipeline/other-run.ts";
 import { type Strength, strengthsOf } from "../../src/surfaces/pipeline/strength.ts";
 import { eloWords, signed } from "../../src/surfaces/pipeline/words.ts";
 import { apart } from "../../src/surfaces/report/scale.ts";
@@ -50,9 +51,16 @@ const numbersOf = ({ generation, iteration, elo, rated }: Strength): string[] =>
   rated === null ? "by its gate" : number(rated.games),
 ];
 
-export function EloOverTime({ config, beside }: { config: ConfigSnapshot; beside?: ConfigSnapshot | undefined }) {
+/** Another config, or another run of this one. */
+export interface Beside {
+  readonly name: string;
+  readonly about: string;
+  readonly shown: Compared;
+}
+
+export function EloOverTime({ config, beside }: { config: ConfigSnapshot; beside?: Beside | undefined }) {
   const points = strengthsOf(config);
-  const others = beside === undefined ? [] : strengthsOf(beside);
+  const others = beside === undefined ? [] : strengthsOf(beside.shown);
   if (points.length === 0)
     return (
       <div class="empty">
@@ -76,7 +84,7 @@ export function EloOverTime({ config, beside }: { config: ConfigSnapshot; beside
               </span>
               <span class="second">
                 <i />
-                {beside.config_key}, by its own anchors
+                {printable(beside.name)}, {beside.about}
               </span>
             </span>
           )}

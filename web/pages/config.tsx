@@ -1,8 +1,10 @@
 /** One config: how strong it got, what the gate says, what training reported, and whether the books balance. */
+import { useState } from "preact/hooks";
 import type { ConfigSnapshot } from "../../src/pipeline/snapshot.ts";
 import { duration, number, payloadLine, plural, printable } from "../../src/surfaces/cli/text.ts";
 import type { Answer } from "../../src/surfaces/http/wire.ts";
 import { figureOf, totalLoss } from "../../src/surfaces/pipeline/curves.ts";
+import { MAX_RUN_BYTES, otherRun, type Compared as Run } from "../../src/surfaces/pipeline/other-run.ts";
 import {
   getPipeline,
   getPipelineHistory,
@@ -27,7 +29,7 @@ import { Act, Changes } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
 import { useApp, useSharedPath } from "../browser/app.ts";
 import { Causes } from "../browser/causes.tsx";
-import { EloOverTime, Ladder } from "../browser/ladder-figure.tsx";
+import { type Beside, EloOverTime, Ladder } from "../browser/ladder-figure.tsx";
 import { LlrWalk } from "../browser/llr-walk.tsx";
 import { LossFigure, OtherCurves } from "../browser/loss-figure.tsx";
 import { Badge, Empty, Facts, Load, Num, Panel, Table, Time, ViewHead } from "../browser/parts.tsx";
@@ -134,7 +136,7 @@ const Now = ({ config, at }: { config: ConfigSnapshot; at: number }) => {
 };
 
 /** What two configs can be compared by: Elo of different games says nothing, how they got there does. */
-const COMPARED: readonly (readonly [string, (config: ConfigSnapshot) => string])[] = [
+const COMPARED: readonly (readonly [string, (config: Run) => string])[] = [
   ["state", ({ state }) => state],
   ["iteration", ({ iteration }) => number(iteration)],
   ["champions", ({ champions }) => number(champions.length)],
@@ -149,8 +151,15 @@ const COMPARED: readonly (readonly [string, (config: ConfigSnapshot) => string])
   ["books", ({ books }) => (books.balanced ? "balanced" : "out of balance")],
 ];
 
-const Compared = ({ one, other }: { one: ConfigSnapshot; other: ConfigSnapshot }) => (
-  <Panel title="Side by side" aside={<a href={`/configs/${one.config_key}`}>close</a>}>
+const Compared = ({ one, other, close }: { one: ConfigSnapshot; other: Beside; close: () => void }) => (
+  <Panel
+    title="Side by side"
+    aside={
+      <button type="button" class="quiet" onClick={close}>
+        close
+      </button>
+    }
+  >
     <Table<(typeof COMPARED)[number]>
       label="Side by side"
       rows={COMPARED}
@@ -159,11 +168,44 @@ const Compared = ({ one, other }: { one: ConfigSnapshot; other: ConfigSnapshot }
       columns={[
         { head: "", cell: ([name]) => <span class="dim">{name}</span> },
         { head: one.config_key, cell: ([, words]) => words(one) },
-        { head: other.config_key, cell: ([, words]) => words(other) },
+        { head: printable(other.name), cell: ([, words]) => words(other.shown) },
       ]}
     />
   </Panel>
 );
+
+/** Takes a file of another run of this config, and says what is wrong with one that is none. */
+function FromFile({ config, take }: { config: string; take: (beside: Beside) => void }) {
+  const [problem, setProblem] = useState("");
+  const read = async (file: File | undefined) => {
+    if (file === undefined) return;
+    const run = file.size > MAX_RUN_BYTES ? { problem: "it is too long" } : otherRun(await file.text(), config);
+    if ("problem" in run)
+      setProblem(`${file.name} cannot be compared: ${run.problem}. 'ringrift pipeline --json' prints one that can.`);
+    else {
+      setProblem("");
+      take({ name: file.name, about: "another run, by its own anchors", shown: run });
+    }
+  };
+  return (
+    <>
+      <label class="file" title="A file that 'ringrift pipeline --json' has printed in another folder">
+        beside another run
+        <input
+          type="file"
+          accept=".json,application/json"
+          class="visually-hidden"
+          onChange={({ currentTarget }) => void read(currentTarget.files?.[0])}
+        />
+      </label>
+      {problem !== "" && (
+        <p class="warn" role="alert">
+          {printable(problem)}
+        </p>
+      )}
+    </>
+  );
+}
 
 type Ended = Answer<typeof getPipelineHistory>["history"][number];
 
@@ -223,13 +265,17 @@ export default function Config({
 }) {
   const shared = useSharedPath();
   const loaded = useAnswer(getPipeline, shared === "/" ? {} : { query: { config_key: key as ConfigKey } });
+  const { go } = useApp();
+  const [file, setFile] = useState<Beside>();
   const other = query.get("with");
   return (
     <Load loaded={loaded}>
       {({ configs, at }) => {
         const config = configs.find(({ config_key }) => config_key === key);
         if (config === undefined) return <Unknown config={key} known={configs.map(({ config_key }) => config_key)} />;
-        const beside = configs.find(({ config_key }) => config_key === other);
+        const found = configs.find(({ config_key }) => config_key === other);
+        const beside =
+          file ?? (found && { name: found.config_key, about: "by its own anchors", shown: found satisfies Run });
         const others = configs.filter(({ config_key }) => config_key !== key);
         const running = config.gates.findLast(({ verdict }) => verdict === null);
         return (
@@ -248,6 +294,7 @@ export default function Config({
                   beside {config_key}
                 </a>
               ))}
+              <FromFile config={key} take={setFile} />
               <Verbs config={config} again={loaded.again} />
             </ViewHead>
             {config.cause != null && config.cause.level !== "note" && (
@@ -276,7 +323,13 @@ export default function Config({
                 <Panel title="Now">
                   <Now config={config} at={at} />
                 </Panel>
-                {beside !== undefined && <Compared one={config} other={beside} />}
+                {beside !== undefined && (
+                  <Compared
+                    one={config}
+                    other={beside}
+                    close={() => (file === undefined ? go(`/configs/${key}`) : setFile(undefined))}
+                  />
+                )}
                 <Panel title="Ladder" aside={<code class="hint">ringrift elo {config.config_key}</code>}>
                   <Ladder config={config} />
                 </Panel>

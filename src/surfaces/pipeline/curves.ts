@@ -9,7 +9,11 @@ const hasParts = ({ metrics }: LossPoint): boolean =>
   metrics === undefined || metrics.policy_loss !== undefined || metrics.value_loss !== undefined;
 
 /** What a run minimised. */
-export const totalLoss = ({ loss, policy_loss, value_loss }: LossPoint): number => loss ?? policy_loss + value_loss;
+export const totalLoss = ({
+  loss,
+  policy_loss,
+  value_loss,
+}: Pick<LossPoint, "loss" | "policy_loss" | "value_loss">): number => loss ?? policy_loss + value_loss;
 
 /** The lines of the loss: policy and value where a run has them, and else the plain loss. */
 export const LOSS_LINES: readonly { readonly name: string; readonly of: (point: LossPoint) => number | null }[] = [

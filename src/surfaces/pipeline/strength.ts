@@ -13,11 +13,19 @@ export interface Strength {
   readonly rated: Rated | null;
 }
 
-export function strengthsOf({
-  champions,
-  ladder,
-  gates,
-}: Pick<ConfigSnapshot, "champions" | "ladder" | "gates">): readonly Strength[] {
+/** What it takes to see how strong they were. */
+export interface Shown {
+  readonly champions: readonly Pick<ConfigSnapshot["champions"][number], "model" | "generation" | "iteration">[];
+  readonly ladder: readonly Rated[];
+  readonly gates: readonly {
+    readonly candidate: string;
+    readonly opponent: string;
+    readonly verdict: string | null;
+    readonly elo: { readonly estimate: number } | null;
+  }[];
+}
+
+export function strengthsOf({ champions, ladder, gates }: Shown): readonly Strength[] {
   const ratings = new Map(ladder.map((rated) => [rated.player, rated]));
   const known = new Map<string, number>();
   return champions.flatMap(({ model, generation, iteration }) => {

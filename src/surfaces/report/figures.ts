@@ -1,9 +1,9 @@
 /** Numbers of a report that both its forms show. */
 import type { Json } from "../../kernel/index.ts";
 import type { ConfigSnapshot, GateView } from "../../pipeline/index.ts";
-import { number } from "../cli/text.ts";
+import { number, plural } from "../cli/text.ts";
 import { championRating, eloWords, signed } from "../pipeline/words.ts";
-import { knobsWords, trendWords } from "../steering/words.ts";
+import { knobsWords } from "../steering/words.ts";
 
 const two = (value: number) => String(value).padStart(2, "0");
 
@@ -59,15 +59,27 @@ export function headlines(
   ];
 }
 
+/** `+4.9 Elo an iteration, give or take 3.1`, and since when it stands still where it does. */
+function slopeWords({ slope, points, plateau_since }: Trend): string {
+  if (slope === null) return `${plural(points, "round")} measured, too few to say`;
+  const still = plateau_since === null ? "" : `; stands still since iteration ${plateau_since}`;
+  const give = ((slope.high - slope.low) / 2).toFixed(1);
+  return `${slope.estimate < 0 ? "" : "+"}${slope.estimate.toFixed(1)} Elo an iteration, give or take ${give}${still}`;
+}
+
 /** What steers it, and whether it still gains; nothing where no knob is turned and nothing is measured. */
 function steeringHeadlines({ steering }: ConfigSnapshot) {
   const knobs = steering === undefined ? undefined : knobsWords(steering);
   const elo = steering?.trends.find(({ metric }) => metric === "elo");
   return [
-    ...(knobs === undefined ? [] : [{ name: "Steering", value: knobs, note: "" }]),
-    ...(elo === undefined ? [] : [{ name: "Gain", value: trendWords(elo), note: "" }]),
+    ...(knobs === undefined ? [] : [{ name: "Steering", value: "at work", note: knobs }]),
+    ...(elo === undefined
+      ? []
+      : [{ name: "Trend", value: elo.slope === null ? "too early" : elo.trend, note: slopeWords(elo) }]),
   ];
 }
+
+type Trend = NonNullable<ConfigSnapshot["steering"]>["trends"][number];
 
 export const boundsWords = ({ elo0, elo1 }: GateView): string => `[${elo0}, ${elo1}]`;
 
