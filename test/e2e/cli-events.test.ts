@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { connect } from "../../src/surfaces/index.ts";
 import { begin, commandsOn, mainOn } from "../support/commands.ts";
 import { PATIENT } from "../support/patience.ts";
@@ -180,6 +180,37 @@ describe("ringrift events, with a running process", () => {
     const { code, out } = await tail.ended;
     expect(code).toBe(0);
     expect(out.match(/config_key=\S+/g)).toEqual(["hex8_2p", "hex9_2p", "hex10_2p"].map((k) => `config_key=${k}`));
+  });
+
+  test("replays what a consumer has had: a dry run only tells, the other delivers it again", async () => {
+    const { dataDir, inside, run } = world();
+    await inside();
+    const heard: unknown[] = [];
+    const client = connect({ dataDir });
+    onTestFinished(() => client.close());
+    const wanted = { consumer: "exporter", eventTypes: ["SELFPLAY_RATE_CHANGED"], start: "earliest" } as const;
+    const subscription = client.subscribe(wanted, ({ payload }) => void heard.push(payload.config_key));
+    const once = ["hex8_2p", "hex9_2p"];
+    for (const key of once) await run("events", "publish", "SELFPLAY_RATE_CHANGED", `config_key=${key}`);
+    await vi.waitFor(() => expect(heard).toEqual(once), PATIENT);
+    const replay = (...more: string[]) => run("events", "replay", "exporter", "--since", "10m", ...more);
+    const lines = /2 events to exporter\n {2}SELFPLAY_RATE_CHANGED +2 +journal \d+ to \d+\n$/;
+    const tried = await replay("--dry-run");
+    expect(tried).toMatchObject({ code: 0, err: "", out: expect.stringMatching(lines) });
+    expect(tried.out).toMatch(/^would deliver /);
+    const done = await replay("--reason", "the export was lost");
+    expect(done).toMatchObject({ code: 0, err: "", out: expect.stringMatching(lines) });
+    expect(done.out).toMatch(/^delivering /);
+    // Once each: had the dry run delivered too, there would be six.
+    await run("events", "publish", "SELFPLAY_RATE_CHANGED", "config_key=hex10_2p");
+    await vi.waitFor(() => expect(heard).toContain("hex10_2p"), PATIENT);
+    await vi.waitFor(() => expect(heard.toSorted()).toEqual([...once, ...once, "hex10_2p"].toSorted()), PATIENT);
+    await subscription.stop();
+    const one = await replay("--type", "selfplay_rate_changed", "--max", "1", "--json");
+    expect(one.code).toBe(0);
+    expect(JSON.parse(one.out)).toMatchObject({ dry_run: false, events: 1, more: true, connected: false });
+    expect((await run("logs", "--writes")).out).toMatch(/POST \/v1\/consumers\/exporter\/replay +the export was lost/);
+    expect(await run("events", "replay", "nobody", "--since", "10m")).toMatchObject({ code: 3, out: "" });
   });
 
   test("is quiet when its reader goes away", async () => {

@@ -37,6 +37,7 @@ test("the spans of an iteration are one trace, from its games to its promotion, 
   const own = owned(onTestFinished);
   const receiver = await startReceiver();
   onTestFinished(receiver.close);
+  // No protocol is asked for: spans go as protobuf then.
   const train = own.startCli(
     ["--config", settingsFile(own), "train", CONFIG, "--iterations", "1", "--port", "0", "--no-report"],
     {
@@ -44,7 +45,6 @@ test("the spans of an iteration are one trace, from its games to its promotion, 
       env: {
         RINGRIFT_DATA_DIR: own.folder(),
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-        OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
         OTEL_EXPORTER_OTLP_HEADERS: "x-key=secret",
         OTEL_SERVICE_NAME: "my-cluster",
         OTEL_RESOURCE_ATTRIBUTES: "deployment.environment=test",
@@ -55,7 +55,7 @@ test("the spans of an iteration are one trace, from its games to its promotion, 
   );
   expect(await train.exited, train.stderr()).toMatchObject({ code: 0 });
   expect([...receiver.paths]).toEqual(["/v1/traces"]);
-  expect(receiver.headers[0]).toMatchObject({ "x-key": "secret" });
+  expect(receiver.headers[0]).toMatchObject({ "x-key": "secret", "content-type": "application/x-protobuf" });
   expect(receiver.resources[0]).toMatchObject({ "service.name": "my-cluster", "deployment.environment": "test" });
 
   const traces = byTrace(receiver.spans);

@@ -134,7 +134,9 @@ test("a program imports it with types: it compiles and runs, and one with a wron
     console.log(builtinRows.MODEL_PROMOTED.wire);
     // Never called: what it says of the client must compile.
     export const beside = (client: Client) => [
-      client.publish("PLATEAU_DETECTED", { config_key: "hex8_2p", metric: "elo", plateau_epochs: 1 } as never),
+      client.publish("PLATEAU_DETECTED", {
+        config_key: "hex8_2p", metric_name: "elo", value: 1500, best_value: 1510, plateau_seconds: 3600,
+      }),
       client.subscribe({ consumer: "c", eventTypes: ["MODEL_PROMOTED"] }, ({ payload }) => {
         const elo: number = payload.elo;
         return void elo;

@@ -28,11 +28,13 @@ let loop: RunningLoop;
 let failedJob = "";
 let aGame = "";
 
-async function run(...args: readonly string[]) {
-  const { io, said } = recordedTerminal({ env: { NO_COLOR: "1", ...ENV }, cwd: loop.dataDir });
+async function runWith(env: Readonly<Record<string, string>>, args: readonly string[]) {
+  const { io, said } = recordedTerminal({ env: { NO_COLOR: "1", ...ENV, ...env }, cwd: loop.dataDir });
   const code = await runCli(["--data-dir", loop.dataDir, ...args], io, ports);
   return { code, ...said };
 }
+
+const run = (...args: readonly string[]) => runWith({}, args);
 
 const json = async <T>(...args: readonly string[]) => JSON.parse((await run("--json", ...args)).out) as T;
 
@@ -85,17 +87,35 @@ afterAll(async () => {
   await own.end();
 });
 
+/** What an answer must contain; what is known only by then is asked for then. */
+type Contains = RegExp | (() => RegExp | Promise<RegExp>);
+
 interface Question {
   readonly question: string;
   readonly command: () => readonly string[];
-  readonly contains: readonly RegExp[];
+  readonly contains: readonly Contains[];
+  /** 1 where the answer is that something is not as it should be. */
+  readonly code: 0 | 1;
+  readonly env: Readonly<Record<string, string>>;
 }
 
-const ask = (question: string, command: Question["command"], ...contains: readonly RegExp[]): Question => ({
+const ask = (question: string, command: Question["command"], ...contains: readonly Contains[]): Question => ({
   question,
   command,
   contains,
+  code: 0,
+  env: {},
 });
+/** One whose answer is a "no". */
+const not = (question: Question): Question => ({ ...question, code: 1 });
+
+interface DeskNode {
+  readonly work: { readonly busy_seconds: number; readonly games: number };
+  readonly capabilities: { readonly cpu: number };
+}
+
+/** The line of a process: its id, its memory, its open files. */
+const processRow = (pid: number | undefined) => new RegExp(`^ *${pid} +[\\d.]+ [MG]B +\\d+ `, "m");
 
 const questions: readonly Question[] = [
   ask(
@@ -104,8 +124,21 @@ const questions: readonly Question[] = [
     /othello6_2p +complete +\d+ .*#1 (promoted|rejected|inconclusive).*Elo/,
     /hex7_2p +paused/,
   ),
-  ask("2. why is nothing happening", () => ["why", HELD], /the disk is being swapped/, /'ringrift resume hex7_2p'/),
-  ask("2. and of everything", () => ["why"], /needs|trouble|well/, /hex7_2p \(config\)/, /othello6_2p \(config\)/),
+  not(
+    ask("2. why is nothing happening", () => ["why", HELD], /the disk is being swapped/, /'ringrift resume hex7_2p'/),
+  ),
+  not(
+    ask(
+      "2. and of everything",
+      () => ["why"],
+      /^needs attention: \d+ things need a look$/m,
+      /^ +! hex7_2p is paused: the disk is being swapped$/m,
+      /^ +! \d+ error alerts are open$/m,
+      /^ +· 1 dead letter waits$/m,
+      /^hex7_2p \(config\): hex7_2p stands at iteration 0, /m,
+      /^othello6_2p \(config\): othello6_2p is complete after 1 iterations, /m,
+    ),
+  ),
   ask("3. where are my games", () => ["ledger"], /othello6_2p +32 +32 +0 +0 +balanced/),
   ask(
     "4. one truth about the cluster",
@@ -119,21 +152,34 @@ const questions: readonly Question[] = [
   ask("7. absence and alarms", () => ["alerts"], /error +open .*Training of hex8_2p failed/),
   ask(
     "8. safe verbs",
-    () => ["rollback", CONFIG, "--dry-run", "--reason", "just looking"],
-    /nothing was changed: this was a dry run|nothing to do|no champion/,
+    () => ["nodes", "cordon", "box2", "--dry-run", "--reason", "just looking"],
+    /^box2 would get no new work; .* \(it has none\); nothing was changed: this was a dry run$/m,
   ),
   ask(
     "9. explain: effective settings with origin",
     () => ["config", "show", "--origin"],
     /node_id +desk .*RINGRIFT_NODE_ID/,
   ),
-  ask("9. explain: what a restart would change", () => ["config", "diff"], /would change no setting|KEY +RUNNING/),
-  ask(
-    "9. explain: where nodes differ",
-    () => ["config", "diff", "--nodes"],
-    /KEY +main process +box2/,
-    /worker\.nice +default +5/,
-    /router\.max_attempts +2 +default/,
+  // Planted: whoever would start it from here has set another value.
+  {
+    ...not(
+      ask(
+        "9. explain: what a restart would change",
+        () => ["config", "diff"],
+        /^KEY +RUNNING +AFTER A RESTART +FROM$/m,
+        /^router\.max_attempts +2 +7 +.*RINGRIFT_EVENT_MAX_ATTEMPTS/m,
+      ),
+    ),
+    env: { RINGRIFT_EVENT_MAX_ATTEMPTS: "7" },
+  },
+  not(
+    ask(
+      "9. explain: where nodes differ",
+      () => ["config", "diff", "--nodes"],
+      /KEY +main process +box2/,
+      /worker\.nice +default +5/,
+      /router\.max_attempts +2 +default/,
+    ),
   ),
   ask(
     "9. explain: what the scheduler does next",
@@ -142,20 +188,40 @@ const questions: readonly Question[] = [
     /w\d+ \(evaluation\) waits: desk: the job is for other nodes/,
   ),
   ask("10. preflight for a night alone", () => ["doctor"], /is open to others \(0755\)/),
-  ask(
-    "10. hand-over after it",
-    () => ["handover", "--since", "1h"],
-    /hex7_2p +paused/,
-    /training runs? (was|were) completed/,
-    /pause +the disk is being swapped/,
-    /Training of hex8_2p failed/,
+  not(
+    ask(
+      "10. hand-over after it",
+      () => ["handover", "--since", "1h"],
+      /hex7_2p +paused/,
+      /training runs? (was|were) completed/,
+      /pause +the disk is being swapped/,
+      /Training of hex8_2p failed/,
+    ),
   ),
   ask(
     "11. cost and idleness",
     () => ["nodes", "show", "desk"],
-    /processor-hours in the last day, .* for 1,000 games; idle \d+ %/,
+    // Planted: one job that nobody can do.
+    /last day +\d+ jobs done, 1 failed, /,
+    async () => {
+      const { work, capabilities } = (await json<{ node: DeskNode }>("nodes", "show", "desk")).node;
+      // Those of the plan, and those that judged its models.
+      expect(work.games).toBeGreaterThan(QUICK.games_per_iteration);
+      const hours = work.busy_seconds / 3_600;
+      const each = ((1_000 * hours) / work.games).toFixed(2);
+      const idle = `idle \\d+ % of ${capabilities.cpu} processors`;
+      return new RegExp(`${hours.toFixed(2)} processor-hours in the last day, ${each} for 1,000 games; ${idle}`);
+    },
   ),
-  ask("12. resources", () => ["resources"], /RSS +FDS/, /worker/, /main loop/, /transfers/),
+  ask(
+    "12. resources",
+    () => ["resources"],
+    () => processRow(process.pid),
+    () => processRow(loop.workerPid()),
+    /main loop +delay in the last minute/,
+    /transfers +0 uploads/,
+    /^ +desk +online [\s\S]*^ +box2 +online /m,
+  ),
   ask(
     "13. events: how often, from whom, who is behind",
     () => ["events", "stats"],
@@ -165,9 +231,10 @@ const questions: readonly Question[] = [
   ask("13. events", () => ["events", "history", "--type", "TRAINING_FAILED"], /TRAINING_FAILED.*no GPU/),
 ];
 
-test.each(questions)("$question", async ({ command, contains }) => {
-  const { out, err } = await run(...command());
-  for (const pattern of contains) expect(`${out}${err}`).toMatch(pattern);
+test.each(questions)("$question", async ({ command, contains, code: wanted, env }) => {
+  const { code, out, err } = await runWith(env, command());
+  for (const pattern of contains) expect(out).toMatch(pattern instanceof RegExp ? pattern : await pattern());
+  expect(code, err).toBe(wanted);
 });
 
 /** The same on the page: at most two clicks from home, and what it says is what the command says at that moment. */
@@ -334,5 +401,6 @@ test("a start that several ids share is an error that names them", async () => {
 test("what was asked for and why is in the record of writes", async () => {
   const { out } = await run("logs", "--writes");
   expect(out).toMatch(/200 .*POST \/v1\/loop\/hex7_2p\/pause +the disk is being swapped/);
-  expect(out).toMatch(/dry run .*rollback +just looking/);
+  expect(out).toMatch(/dry run .*POST \/v1\/nodes\/\w+\/cordon +just looking/);
+  expect((await run("nodes", "show", "box2")).out).not.toMatch(/cordoned/);
 });

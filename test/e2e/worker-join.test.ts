@@ -109,7 +109,15 @@ test("needs a token once: after that 'join' without it, or 'worker', is enough, 
   const worker = one.run("worker");
   await worker.waitForLine(/worker ready/);
   await worker.stop();
-  expect(readFileSync(join(one.dataDir, "node", "incarnation"), "utf8")).toBe("2\n");
+
+  // With the whole line again, as a service has it, while nobody answers.
+  await main.started().killNow();
+  const service = one.run("join", url, token);
+  await service.waitForLine(/does not answer; this folder has joined it before/);
+  await main.start();
+  const [later] = await main.add([{ parameters: {} }]);
+  await soon(async () => expect((await main.show(later!)).state).toBe("completed"));
+  expect(readFileSync(join(one.dataDir, "node", "incarnation"), "utf8")).toBe("3\n");
 });
 
 test.each([

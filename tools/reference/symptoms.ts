@@ -13,6 +13,8 @@ export interface CauseUse {
   readonly code: string;
   readonly says: readonly string[];
   readonly actions: readonly string[];
+  /** What to do is said where it is shown, and is in no literal. */
+  readonly hasOtherAdvice: boolean;
 }
 
 const LEVELS: readonly string[] = CAUSE_LEVELS;
@@ -36,6 +38,13 @@ const bare = (node: ts.Expression): ts.Expression =>
 const resolved = (node: ts.Expression): ts.Expression => {
   const plain = bare(node);
   return ts.isIdentifier(plain) ? bare(meaningOf(plain.text, plain) ?? plain) : plain;
+};
+
+/** What a function of the same file gives back that is nothing but an expression. */
+const givenBy = (node: ts.Expression): ts.Expression => {
+  if (!ts.isCallExpression(node) || !ts.isIdentifier(node.expression)) return node;
+  const meaning = meaningOf(node.expression.text, node);
+  return meaning !== undefined && ts.isArrowFunction(meaning) && !ts.isBlock(meaning.body) ? bare(meaning.body) : node;
 };
 
 /** Every action that is named in what a cause is given, also by a name for it. */
@@ -80,10 +89,11 @@ function usesIn(source: ts.SourceFile): CauseUse[] {
       const actions = about === undefined ? [] : actionsIn(about).filter((action) => ACTIONS.includes(action));
       for (const each of textsOf(code))
         uses.push({
-          level: textsOf(level && resolved(level)).find((word) => LEVELS.includes(word)) ?? "warn",
+          level: LEVELS.find((word) => textsOf(level && resolved(level)).includes(word)) ?? "warn",
           code: each,
-          says: what === undefined ? [] : textsOf(resolved(what), placeholder),
+          says: what === undefined ? [] : textsOf(givenBy(resolved(what)), placeholder),
           actions,
+          hasOtherAdvice: actions.length === 0 && propertyOf(about, "advice") !== undefined,
         });
     }
     ts.forEachChild(node, visit);
@@ -112,8 +122,24 @@ const LEVEL_WORDS: Readonly<Record<string, string>> = {
   note: "goes on by itself",
 };
 
+function cureOf(uses: readonly CauseUse[]): string {
+  const actions = distinct(uses.flatMap(({ actions }) => actions));
+  if (actions.length > 0) return actions.map((action) => adviceWords({ action, subject: "<name>" })).join(" ");
+  if (uses.some(({ hasOtherAdvice }) => hasOtherAdvice)) return "'ringrift why <name>' says it beside what fails.";
+  return uses.every(({ level }) => level === "note") ? "Nothing: it goes on by itself." : "";
+}
+
+/** A cell without a word helps nobody: where one would be empty, the page is not printed. */
+const filled = (cell: string, code: string, column: string): string => {
+  if (cell === "") throw new Error(`the cause '${code}' has nothing to say under "${column}"`);
+  return plain(cell);
+};
+
+/** Of codes that are put together at run time each use is a row of its own: the same pattern means different things there. */
+const rowOf = ({ code, says }: CauseUse): string => (code.includes("...") ? `${code} ${says.join()}` : code);
+
 export function printSymptoms(uses: readonly CauseUse[]): string {
-  const codes = [...Map.groupBy(uses, ({ code }) => code)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const rows = [...Map.groupBy(uses, rowOf)].sort(([a], [b]) => (a < b ? -1 : 1));
   return page(
     "# Symptoms and cures",
     "Printed from the sources: every cause that `ringrift why`, `ringrift status` and `ringrift health` can name. Words in angle brackets " +
@@ -121,15 +147,11 @@ export function printSymptoms(uses: readonly CauseUse[]): string {
       "what is there, what must be, since when, and the cure below with the right name in it.",
     table(
       ["You see", "How bad", "What to do", "Code"],
-      codes.map(([code, all]) => [
-        plain(distinct(all.flatMap(({ says }) => says)).join(" / ")),
+      rows.map(([, all]) => [
+        filled(distinct(all.flatMap(({ says }) => says)).join(" / "), all[0]!.code, "You see"),
         LEVEL_WORDS[LEVELS.find((level) => all.some((use) => use.level === level)) ?? "warn"] ?? "",
-        plain(
-          distinct(all.flatMap(({ actions }) => actions))
-            .map((action) => adviceWords({ action, subject: "<name>" }))
-            .join(" "),
-        ),
-        `\`${code.replaceAll("...", "*")}\``,
+        filled(cureOf(all), all[0]!.code, "What to do"),
+        `\`${all[0]!.code.replaceAll("...", "*")}\``,
       ]),
     ),
   );

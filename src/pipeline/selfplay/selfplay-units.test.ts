@@ -11,7 +11,7 @@ import { jobScheduler } from "../../work/units/job-scheduler/job-scheduler.unit.
 import { champions } from "../models/index.ts";
 import { seedFor, selfplayWork, trainingWork } from "../stage/index.ts";
 import { waitsOf } from "../waits.ts";
-import { allocations, goals, rejections, selfplayOrders, suspects } from "./tables.ts";
+import { allocations, goals, qualities, rejections, selfplayOrders, suspects } from "./tables.ts";
 
 const worlds: PipelineWorld[] = [];
 afterEach(async () => {
@@ -443,6 +443,12 @@ describe("selfplay_scheduler", () => {
     expect(w.row(allocations)).toMatchObject({ rate: 1 });
   });
 
+  /** Both share alike: what changes from here on follows from an event, since the next look is an hour away. */
+  const firstLook = async (w: PipelineWorld) => {
+    await w.pass(60_000);
+    expect(w.row(allocations)).toMatchObject({ share: 0.5 });
+  };
+
   test.each([
     ["TRAINING_EARLY_STOPPED", { early_stopped: true }],
     ["TRAINING_LOSS_TREND", { early_stopped: false, loss_trend: "declining" }],
@@ -453,6 +459,7 @@ describe("selfplay_scheduler", () => {
     await w.runtime([w.units.scheduler()]);
     await w.turn("selfplay");
     await w.turn("selfplay", { key: OTHER });
+    await firstLook(w);
     const run = { iteration: 0, attempt: 1, state: "done", since: 0, ended_at: 1, jobs: {}, outputs: [] } as const;
     const own = { model: null, checkpoint: null };
     await w.write((rows) => rows.put(trainingWork, KEY, { ...run, evidence, failure: null, waits: [], own }));
@@ -464,6 +471,23 @@ describe("selfplay_scheduler", () => {
     await w.driven(w.router.publish(event, { ...losses, ...more } as never, { source: "test" }));
     await w.pass(100);
     expect(w.row(allocations)!.share).toBeGreaterThan(0.5);
+  });
+
+  test("QUALITY_DISTRIBUTION_CHANGED has it look at the mix of the games, and fewer go where they are poor", async () => {
+    const w = world({ everyMs: HOUR });
+    await w.plan();
+    await w.plan({}, OTHER);
+    await w.runtime([w.units.scheduler()]);
+    await w.turn("selfplay");
+    await w.turn("selfplay", { key: OTHER });
+    await firstLook(w);
+    const shares = { good_share: 0, poor_share: 0.9 };
+    const scored = { score: 0.2, band: "poor", at: 0, iteration: 1, games: 40, components: {} } as const;
+    await w.write((rows) => rows.put(qualities, KEY, { ...scored, ...shares }));
+    const told = { config_key: KEY, quality_score: 0.2, high_quality_share: 0, low_quality_share: 0.9, games: 40 };
+    await w.driven(w.router.publish("QUALITY_DISTRIBUTION_CHANGED", told as never, { source: "test" }));
+    await w.pass(100);
+    expect(w.row(allocations)!.share).toBeLessThan(0.5);
   });
 
   test("lets the queue hand out jobs as the shares say", async () => {

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
+import { declaredServices, liveRegistry } from "../../../src/app/registry.ts";
+import type { AuditReport } from "../../../src/daemons/index.ts";
 import { type AnyEvent, DataEventType, validateCriticalSubscriptions } from "../../../src/index.ts";
 import { walk } from "./world.ts";
 
@@ -71,8 +73,29 @@ walk("003", sections, {
     const tasks = ["TASK_SPAWNED", "TASK_COMPLETED", "TASK_FAILED"];
     const rows = Object.values(coordination.router.catalog.rows).filter((row) => row.critical);
     expect(rows.map(({ name }) => name).sort()).toEqual([...critical, ...tasks].sort());
+    const { nodeId } = coordination.router;
     expect(coordination.units.readiness()).toMatchObject({ ready: true });
-    expect(validateCriticalSubscriptions).toBeTypeOf("function");
+    // What the function says of the units that exist: all of them listen, and one that does not is missed by its name.
+    const judge = (subscribers: Readonly<Record<string, readonly string[]>>) =>
+      validateCriticalSubscriptions({
+        registry: liveRegistry(declaredServices()),
+        nodeId,
+        placements: ["leader", "each-node", "each-process"],
+        subscribers,
+      });
+    const { TRAINING_COMPLETED, ...others } = coordination.router.listSubscribers();
+    const whole = judge({ ...others, TRAINING_COMPLETED: TRAINING_COMPLETED! });
+    expect(whole.subscriptions.filter(({ missing }) => missing.length > 0)).toEqual([]);
+    expect(whole.subscriptions.map(({ event }) => event).sort()).toEqual([...critical, ...tasks].sort());
+    const { expected } = whole.subscriptions.find(({ event }) => event === "TRAINING_COMPLETED")!;
+    expect(expected).toContain("pipeline_orchestrator");
+    expect([whole.ready, judge(others)]).toMatchObject([
+      true,
+      {
+        ready: false,
+        subscriptions: expect.arrayContaining([{ event: "TRAINING_COMPLETED", expected, missing: expected }]),
+      },
+    ]);
   },
 
   async "Subscription with Retry: subscribing until it works"({ coordination, client }) {
@@ -222,7 +245,13 @@ walk("003", sections, {
   async "Event Wiring Verification: events that nobody hears"({ coordination, ringrift }) {
     const heard = new Set(Object.keys(coordination.router.listSubscribers()));
     const unheard = Object.keys(DataEventType).filter((name) => !heard.has(name));
-    expect(unheard).not.toContain("TRAINING_COMPLETED");
-    expect(JSON.parse(await ringrift("audit", "--json"))).toBeTypeOf("object");
+    // The one that is for those outside alone; the audit finds the same one, and has its excuse.
+    expect(unheard).toEqual(["WORK_QUEUED"]);
+    const report = JSON.parse(await ringrift("audit", "--json")) as AuditReport;
+    expect(report).toMatchObject({ from: "process", ok: true, observed: true });
+    const orphans = report.findings.filter(({ kind }) => kind === "orphan");
+    expect(orphans).toMatchObject([
+      { event: "WORK_QUEUED", excuse: expect.stringContaining("for those outside alone") },
+    ]);
   },
 });

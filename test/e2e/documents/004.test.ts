@@ -1,4 +1,6 @@
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import {
@@ -22,12 +24,18 @@ import {
   silentLog,
   systemClock,
 } from "../../../src/index.ts";
+import { judgeArtifacts, recordArtifacts } from "../../../src/sync/artifact-operations.ts";
+import { packSeqs } from "../../../src/sync/copies/bitset.ts";
+import { artifactPath } from "../../support/loop.ts";
+import { joinNode } from "../../support/node-client.ts";
+import { PATIENT } from "../../support/patience.ts";
 import { owned } from "../../support/process.ts";
-import { boot, walk } from "./world.ts";
+import { ask } from "../../support/surface.ts";
+import { boot, type World, walk } from "./world.ts";
 
 /** The blocks of 004, by their sections, in the order in which they stand there. */
 const sections = [
-  "Overview: the picture of the parts",
+  "Architecture Diagram: the picture of the parts",
   "1 Import: what the daemon manager is made of",
   "1 Getting the Manager: the one of this process",
   "1 Starting Daemons: one, with dependencies, all, a profile",
@@ -87,8 +95,57 @@ const deaf = ({ ready }: DaemonContext) => {
   return new Promise<void>(() => {});
 };
 
+/** A file of games at home, and a node that has joined, has room, and does what it is told to fetch. */
+async function joinedHolder(
+  { coordination, dataDir }: World,
+  config_key: ReturnType<typeof configKeyOf>,
+  label: string,
+) {
+  const sha256 = createHash("sha256").update("games").digest("hex");
+  const file = {
+    sha256,
+    kind: "games",
+    bytes: 5,
+    rows: 0,
+    games: 1,
+    config_key,
+    producer: coordination.settings.nodeId,
+  };
+  const origin = { rules_version: null, parents: [], work_id: null, part: null, iteration: null };
+  const at = Date.now();
+  const path = artifactPath(dataDir, sha256);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, "games");
+  await coordination.router.store.commit([
+    recordArtifacts({ entries: [{ ...file, ...origin }], at }),
+    judgeArtifacts({ sha256s: [sha256], action: "accept", reason: null, at }),
+  ]);
+  const { port, socketPath } = coordination.api;
+  await ask({ socketPath }, `/v1/artifacts/${sha256}/verify`, { method: "POST", body: {} });
+  const wanted = { method: "POST", body: { label, scope: "worker" } };
+  const { token } = (await ask({ socketPath }, "/v1/tokens", wanted)).json;
+  const node = await joinNode({ host: "127.0.0.1", port }, String(token), label);
+  const post = async (path: string, more: object) => {
+    const { status, json, text } = await node.send("POST", path, { node_id: node.nodeId, incarnation: 1, ...more });
+    expect(status, text).toBe(200);
+    return json;
+  };
+  const storage = { free_bytes: 1e12, waiting: { files: 0, bytes: 0, oldest_at: null } };
+  const tell = (held: readonly string[]) => post("/v1/sync/copies", { held, storage });
+  await node.beat();
+  await post("/v1/sync/confirm", { upto: 0, bits: packSeqs([], 0) });
+  await tell([]);
+  return {
+    /** Waits for its order, and says that it holds the file. */
+    async carryOut() {
+      await expect.poll(async () => (await tell([])).orders, PATIENT).toMatchObject([{ action: "fetch", sha256 }]);
+      expect((await tell([sha256])).held).toEqual(["counted"]);
+    },
+  };
+}
+
 walk("004", sections, {
-  "Overview: the picture of the parts"({ coordination }) {
+  "Architecture Diagram: the picture of the parts"({ coordination }) {
     expect(Object.keys(DaemonType)).toEqual(expect.arrayContaining(["DATA_PIPELINE", "FEEDBACK_LOOP", "EVALUATION"]));
     expect([coordination.router.dataBus, coordination.router.stageBus, coordination.router.crossProcess]).toEqual(
       Array(3).fill(expect.objectContaining({ publish: expect.any(Function) })),
@@ -101,9 +158,14 @@ walk("004", sections, {
     expect([DaemonType.AUTO_SYNC, DaemonState.RUNNING]).toEqual(["AUTO_SYNC", "running"]);
   },
 
-  "1 Getting the Manager: the one of this process"({ coordination }) {
-    expect(coordination.daemons).toBe(coordination.daemons);
-    expect(coordination.daemons.isRunning(DaemonType.EVENT_ROUTER)).toBe(true);
+  async "1 Getting the Manager: the one of this process"({ coordination: { daemons }, ringrift }) {
+    // There is one: what is done by it is what the process tells of itself.
+    const shown = async () => JSON.parse(await ringrift("daemons", "show", "dlq_retry", "--json")).daemon;
+    expect(await shown()).toMatchObject({ name: "dlq_retry", state: "running" });
+    await daemons.stop(DaemonType.DLQ_RETRY);
+    expect(await shown()).toMatchObject({ name: "dlq_retry", state: "stopped" });
+    await daemons.start(DaemonType.DLQ_RETRY);
+    expect(await shown()).toMatchObject({ name: "dlq_retry", state: "running" });
   },
 
   async "1 Starting Daemons: one, with dependencies, all, a profile"(world) {
@@ -231,11 +293,12 @@ walk("004", sections, {
     const onTrainingComplete = async (event: RouterEvent<"TRAINING_COMPLETED">) =>
       void heard.push(`trained ${event.payload.config_key}`);
     const onPromoted = (event: AnyEvent) => void heard.push(`promoted by ${event.source}`);
-    const onAny = (event: AnyEvent) => void heard.push(event.eventType);
+    // All of them: the process speaks of itself in between.
+    const onAny = ({ eventType, source }: AnyEvent) => void (source === "twin" && heard.push(eventType));
     router.subscribe("TRAINING_COMPLETED", onTrainingComplete);
     router.subscribe(DataEventType.MODEL_PROMOTED, onPromoted as never);
     router.subscribe(null, onAny);
-    await router.publish("TRAINING_COMPLETED", { config: "hex8_3p" });
+    await router.publish("TRAINING_COMPLETED", { config: "hex8_3p" }, { source: "twin" });
     await router.publish("MODEL_PROMOTED", { model_path: "x" }, { source: "twin" });
     expect(heard).toEqual(["TRAINING_COMPLETED", "trained hex8_3p", "MODEL_PROMOTED", "promoted by twin"]);
     expect(router.unsubscribe("TRAINING_COMPLETED", onTrainingComplete)).toBe(true);
@@ -344,9 +407,14 @@ walk("004", sections, {
     ]);
   },
   "3 Health Check: of the sync facade"({ coordination: { sync } }) {
-    // Two of those above had nobody to bring anything to, and it says so.
-    expect(sync.healthCheck()).toMatchObject({ status: "degraded", details: { errorsCount: expect.any(Number) } });
-    expect(sync.getStats()).toMatchObject({ totalErrors: expect.any(Number) });
+    // Two of the eight above had nobody to bring anything to, and it says so. One that was refused is none.
+    expect(sync.healthCheck()).toEqual({
+      healthy: false,
+      status: "degraded",
+      message: "2 of 8 syncs failed",
+      details: { operationsCount: 8, errorsCount: 2, backendsLoaded: 1 },
+    });
+    expect(sync.getStats()).toEqual({ totalSyncs: 8, byBackend: { distributed: 8 }, totalBytes: 0, totalErrors: 2 });
   },
 
   "4 Import: what the bootstrap is made of"() {
@@ -457,34 +525,63 @@ walk("004", sections, {
   },
 
   async "6 Priority Sync with Feedback: sync, then tell"(world) {
+    const { router, sync, settings } = world.coordination;
+    const syncWithFeedback = async (config_key: string, source_node: string) => {
+      const request = { targets: [source_node], priority: "high", requireConfirmation: true } as const;
+      const response = await sync.sync("games", request);
+      const from = { source: "sync_orchestrator" };
+      return response.success
+        ? router.publish(
+            "PRIORITY_SYNC_COMPLETED",
+            { config_key, source_node, games_synced: response.nodesSynced },
+            from,
+          )
+        : router.publish("PRIORITY_SYNC_FAILED", { config_key, errors: response.errors }, from);
+    };
     const config_key = configKeyOf(BoardType.HEX8, 2);
-    const { router } = world.coordination;
-    const done = await router.publish("PRIORITY_SYNC_COMPLETED", {
-      config_key,
-      source_node: "vast-1",
-      games_synced: 3,
+    // To itself nobody brings anything.
+    expect(await syncWithFeedback(config_key, settings.nodeId)).toMatchObject({
+      eventType: "PRIORITY_SYNC_FAILED",
+      source: "sync_orchestrator",
+      payload: { config_key, errors: expect.arrayContaining(["distributed: there is no other node"]) },
     });
-    const failed = await router.publish("PRIORITY_SYNC_FAILED", { config_key, errors: ["timeout"] });
-    expect([done.payload.config_key, failed.payload.errors]).toEqual([config_key, ["timeout"]]);
+    const node = await joinedHolder(world, config_key, "vast-1");
+    const [done] = await Promise.all([syncWithFeedback(config_key, "vast-1"), node.carryOut()]);
+    expect(done).toMatchObject({
+      eventType: "PRIORITY_SYNC_COMPLETED",
+      source: "sync_orchestrator",
+      payload: { config_key, source_node_id: "vast-1", games: 1 },
+    });
   },
 
-  async "6 Health Monitoring Dashboard: one page of everything"(world) {
-    const { daemons, router } = world.coordination;
-    const states = Object.values(daemons.getAllDaemonHealth()).map(({ state }) => state);
-    const { events_routed, duplicates_prevented } = router.getStats();
-    const page = {
-      running: states.filter((state) => state === DaemonState.RUNNING).length,
-      failed: states.filter((state) => state === DaemonState.FAILED).length,
-      routed: Object.values(events_routed).reduce((sum, n) => sum + n, 0),
-      duplicates_prevented,
+  async "6 Health Monitoring Dashboard: one page of everything"({ coordination: { daemons, router, sync } }) {
+    const getSystemHealth = () => {
+      const states = Object.values(daemons.getAllDaemonHealth()).map(({ state }) => state);
+      const { events_routed, duplicates_prevented } = router.getStats();
+      return {
+        daemons: {
+          running: states.filter((state) => state === DaemonState.RUNNING).length,
+          failed: states.filter((state) => state === DaemonState.FAILED).length,
+          total: states.length,
+        },
+        sync: { healthy: sync.healthCheck().healthy, total_syncs: sync.getStats().totalSyncs },
+        events: { routed: Object.values(events_routed).reduce((sum, n) => sum + n, 0), duplicates_prevented },
+      };
     };
-    expect(page).toEqual({
-      running: states.length,
-      failed: 0,
-      routed: expect.any(Number),
-      duplicates_prevented: expect.any(Number),
-    });
-    expect(world.coordination.sync.healthCheck()).toHaveProperty("details.operationsCount");
+    const before = getSystemHealth();
+    // Eight of the third chapter and two of the block above; three of the ten failed.
+    expect(before.sync).toEqual({ healthy: false, total_syncs: 10 });
+    const total = Object.keys(daemons.getStatus()).length;
+    expect(before.daemons).toEqual({ running: total, failed: 0, total });
+    // Each number moves by what happens.
+    await daemons.stop(DaemonType.DLQ_RETRY);
+    const { eventId } = await router.publish("CUSTOM_EVENT", { page: 1 });
+    await router.publish("CUSTOM_EVENT", { page: 1 }, { eventId });
+    const after = getSystemHealth();
+    expect(after.daemons).toEqual({ running: total - 1, failed: 0, total });
+    expect(after.events.routed).toBeGreaterThan(before.events.routed);
+    expect(after.events.duplicates_prevented).toBe(before.events.duplicates_prevented + 1);
+    await daemons.start(DaemonType.DLQ_RETRY);
   },
 });
 

@@ -17,6 +17,7 @@ import {
 } from "../../../src/index.ts";
 import { owned } from "../../support/process.ts";
 import { recordedTerminal } from "../../support/terminal.ts";
+import { HEADINGS } from "./headings.ts";
 
 type Coordination = Awaited<ReturnType<typeof boot>>;
 
@@ -45,8 +46,12 @@ export const boot = (dataDir: string, more: Partial<BootstrapOptions> = {}) =>
 
 const ports = { clock: systemClock(), random: seededRandom(1), actor: "tester" };
 
-/** A test for each block of a document, in its order; `sections` is the table of contents that none may be missing from. */
-export function walk<const S extends readonly string[]>(document: string, sections: S, twins: Record<S[number], Twin>) {
+/** A test for each block of a document, in its order; each of `sections` begins with the heading of its block. */
+export function walk<const S extends readonly string[]>(
+  document: keyof typeof HEADINGS,
+  sections: S,
+  twins: Record<S[number], Twin>,
+) {
   const own = owned();
   let world: World;
   beforeAll(async () => {
@@ -79,6 +84,6 @@ export function walk<const S extends readonly string[]>(document: string, sectio
   });
   test(`no block of ${document} is skipped`, () => {
     expect(Object.keys(twins)).toEqual(sections);
-    expect(new Set(sections).size).toBe(sections.length);
+    expect(sections.map((section) => section.split(": ")[0])).toEqual(HEADINGS[document]);
   });
 }
