@@ -4,6 +4,7 @@ import { join, relative } from "node:path";
 import { didYouMean } from "../src/kernel/index.ts";
 import { COMPILE_CACHE, COMPILED, trimCompiled } from "../test/support/compiled.ts";
 import { SLOWNESS } from "../test/support/patience.ts";
+import { childrenMs } from "./parts/children.ts";
 import { OperatingError, ROOT, readArguments, reportAndExit, say, untilInterrupted } from "./parts/root.ts";
 import { runCommand } from "./parts/run-command.ts";
 import { measureSpeed, slownessOf } from "./parts/slowness.ts";
@@ -130,8 +131,16 @@ async function check(): Promise<number> {
   for (const group of grouped(picked)) {
     if (signal.aborted) break;
     slow = Math.max(slow, slownessOf({ ...measureSpeed(), load: 0 }));
-    const circumstances = { strict, slow, signal };
+    // Side by side they slow each other down.
+    const circumstances = { strict, slow: slow * Math.max(1, group.length / 2), signal };
+    const [fromMs, before] = [performance.now(), childrenMs()];
     results.push(...(await Promise.all(group.map((step) => run(step, circumstances)))));
+    const seconds = (performance.now() - fromMs) / 1_000;
+    const processor = (childrenMs() - before) / 1_000;
+    if (processor > 0)
+      say(
+        `     ${processor.toFixed(0)} s of processor in ${seconds.toFixed(0)} s: ${(processor / seconds).toFixed(1)} at work`,
+      );
   }
 
   const failed = results.filter(({ ok }) => !ok).map(({ step }) => step.name);

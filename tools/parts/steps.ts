@@ -125,7 +125,7 @@ export const steps: readonly Step[] = [
   {
     name: "unit",
     about: "the tests beside the code",
-    ...vitest("unit", ["src", "tools", "test/support"]),
+    ...vitest("unit", ["src", "tools", "test/support"], CORES + 1),
     timeoutMs: 15 * MINUTE_MS,
     group: "inside",
   },
@@ -140,10 +140,11 @@ export const steps: readonly Step[] = [
   {
     name: "e2e",
     about: "real processes, and a short chaos run of kill -9",
-    // They mostly wait for others.
+    // They wait more than they compute.
     ...vitest("e2e", ["test/e2e", "test/chaos"], CORES + 1),
     ...twice("e2e"),
     timeoutMs: 20 * MINUTE_MS,
+    group: "outside",
   },
   {
     name: "tiny",
