@@ -58,7 +58,9 @@ finish() { print -r -- "<end>"; exit }
 comppostfuncs=(finish)
 bindkey '^I' complete-word
 PS1=
-print -r -- "<ready>"
+# What is typed before the line editor listens is the terminal's, and it may make something else of it.
+zle-line-init() { print -r -- "<ready>" }
+zle -N zle-line-init
 `;
 
 /** zsh completes at a terminal alone: one of its own types the line and a tab into another. */
