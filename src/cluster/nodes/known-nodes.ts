@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
-import { unknownNode } from "./node-names.ts";
+import { NodeLabels, unknownNode } from "./node-names.ts";
 import {
   addNode,
   changeNode,
@@ -13,6 +13,7 @@ import {
 } from "./node-rows.ts";
 import type { ReachReport } from "./reach-book.ts";
 import { createReplayWindow, type ReplayWindow } from "./replay-window.ts";
+import type { StoredView } from "./stored-view.ts";
 import { TokenPlaces } from "./token-places.ts";
 
 /** How a node does, as it says with every beat. */
@@ -45,6 +46,8 @@ export interface KnownNode {
   window: ReplayWindow;
   /** The capabilities as they were read last: thousands of nodes are looked through every few seconds. */
   read: { readonly text: string; readonly value: NodeCapabilities } | undefined;
+  /** The same of what follows from its row. */
+  shown: { readonly row: NodeRow; readonly view: StoredView } | undefined;
 }
 
 const knownNode = (row: NodeRow): KnownNode => ({
@@ -58,11 +61,13 @@ const knownNode = (row: NodeRow): KnownNode => ({
   incarnation: row.incarnation,
   window: createReplayWindow(),
   read: undefined,
+  shown: undefined,
 });
 
 /** All nodes in memory, as they are on disk: a change is here once it is there. */
 export class KnownNodes {
   readonly tokens = new TokenPlaces();
+  readonly labels = new NodeLabels();
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #nodes = new Map<string, KnownNode>();
@@ -121,20 +126,30 @@ export class KnownNodes {
   settled(nodeId: string, changes: NodeChanges): void {
     const node = this.#nodes.get(nodeId);
     if (node === undefined) return;
-    this.tokens.leave(node.row);
+    this.#unlist(node.row);
     node.row = { ...node.row, ...changes };
-    this.tokens.enter(node.row);
+    this.#list(node.row);
   }
 
   dropped(nodeId: string): void {
-    this.tokens.leave(this.#nodes.get(nodeId)?.row);
+    this.#unlist(this.#nodes.get(nodeId)?.row);
     this.#nodes.delete(nodeId);
+  }
+
+  #list(row: NodeRow): void {
+    this.tokens.enter(row);
+    this.labels.enter(row);
+  }
+
+  #unlist(row: NodeRow | undefined): void {
+    this.tokens.leave(row);
+    this.labels.leave(row);
   }
 
   #enter(row: NodeRow): KnownNode {
     const node = knownNode(row);
     this.#nodes.set(row.node_id, node);
-    this.tokens.enter(row);
+    this.#list(row);
     return node;
   }
 }

@@ -17,11 +17,30 @@ export const unknownNode = (nodeId: string, known: Iterable<string>) =>
     },
   );
 
-/** What people call a node: its label, with the start of its id where others have the same. */
-export function nodeName({ node_id: nodeId, label }: Named["row"], present: readonly Named[]): string {
-  if (label === nodeId) return nodeId;
-  const isShared = present.some(({ row }) => row.label === label && row.node_id !== nodeId);
-  return isShared ? `${label} (${shortNodeId(nodeId)})` : label;
+/** The labels of all nodes that are present. They are counted, because the names of thousands of nodes are asked for at once. */
+export class NodeLabels {
+  readonly #nodes = new Map<string, Set<string>>();
+
+  enter({ node_id, label, forgotten_at }: Named["row"] & Pick<NodeRow, "forgotten_at">): void {
+    if (forgotten_at !== null) return;
+    const nodes = this.#nodes.get(label) ?? new Set();
+    this.#nodes.set(label, nodes.add(node_id));
+  }
+
+  leave(row: Named["row"] | undefined): void {
+    if (row === undefined) return;
+    const nodes = this.#nodes.get(row.label);
+    nodes?.delete(row.node_id);
+    if (nodes?.size === 0) this.#nodes.delete(row.label);
+  }
+
+  /** What people call a node: its label, with the start of its id where others have the same. */
+  nameOf({ node_id: nodeId, label }: Named["row"]): string {
+    if (label === nodeId) return nodeId;
+    const nodes = this.#nodes.get(label);
+    const others = (nodes?.size ?? 0) - (nodes?.has(nodeId) ? 1 : 0);
+    return others > 0 ? `${label} (${shortNodeId(nodeId)})` : label;
+  }
 }
 
 /** A text for people, in which nodes that joined stand by their names. */

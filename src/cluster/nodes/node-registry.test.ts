@@ -1,9 +1,10 @@
 /** What operators decide about nodes, and how nodes are listed and counted. */
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { CAPABILITIES, nodeKeys } from "../../../test/support/node-client.ts";
 import { memoryStore } from "../../adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../../app/store-modules.ts";
 import { silentLog, virtualClock } from "../../kernel/index.ts";
+import { KnownNodes } from "./known-nodes.ts";
 import { NodeRegistry } from "./node-registry.ts";
 import { isGuest } from "./node-rows.ts";
 import { nodeTimingDefaults as timing } from "./timing.ts";
@@ -102,6 +103,39 @@ test("nodes are listed by their ids, counted by their states, and found by id, s
   expect(nodes.find(boxes[0]!).label).toBe("c");
   expect(nodes.find(boxes[0]!.slice(0, 12)).label).toBe("c");
   expect(() => nodes.find("nobody")).toThrow(expect.objectContaining({ code: "NODE_NOT_FOUND" }));
+});
+
+test("a node is called by its label, and by its id too where others present have the same", async () => {
+  const { nodes, join } = await world();
+  const [one, other] = [await join("box"), await join("box")];
+  const names = () => [one, other].map((id) => nodes.nameOf(id));
+  expect(names()).toEqual([`box (${one.slice(0, 8)})`, `box (${other.slice(0, 8)})`]);
+  await nodes.forget(one);
+  expect(names()).toEqual([`box (${one.slice(0, 8)})`, "box"]);
+  nodes.dropped(one);
+  expect(names()).toEqual([one, "box"]);
+  nodes.settled(other, { label: "shed" });
+  expect(nodes.nameOf(other)).toBe("shed");
+});
+
+test("asked for the names of all nodes, it looks through them once, not once for each", async () => {
+  const { nodes, join } = await world();
+  for (let n = 0; n < 30; n += 1) await join(`box${n}`);
+  const looks = vi.spyOn(KnownNodes.prototype, "present");
+  onTestFinished(() => looks.mockRestore());
+  expect(nodes.list().map(({ node_id }) => nodes.nameOf(node_id))).toContain("box29");
+  expect(looks).toHaveBeenCalledOnce();
+});
+
+test("a view says what its row says now", async () => {
+  const { clock, nodes, join } = await world();
+  const box = await join("box");
+  const view = () => nodes.view(nodes.row(box)!);
+  expect(view()).toMatchObject({ label: "box", draining: false, cordoned: null });
+  await nodes.cordon(box, { reason: "it goes home", by: "me", drain: true });
+  expect(view()).toMatchObject({ draining: true, cordoned: { reason: "it goes home", by: "me" } });
+  nodes.heard(box);
+  expect(view().last_seen_at).toBe(clock.now());
 });
 
 test("a guest came with a token and without a key", async () => {

@@ -7,7 +7,7 @@ import { nodeSettings } from "../settings.ts";
 import { type HostPolicy, hostPolicyIn } from "./host-policy.ts";
 import { nodeIdOf, nodeKeyOf } from "./identity.ts";
 import { type KnownNode, KnownNodes, type NodeBeat } from "./known-nodes.ts";
-import { nodeCalled, nodeName, unknownNode, withNodeNames } from "./node-names.ts";
+import { nodeCalled, unknownNode, withNodeNames } from "./node-names.ts";
 import { isGuest, type NodeCapabilities, type NodeChanges, type NodeRow, touchNodes } from "./node-rows.ts";
 import type { NodeSetting, ReportedSettings } from "./node-settings.ts";
 import { capabilitiesOf, type NodeView, nodeView, widest } from "./node-view.ts";
@@ -82,7 +82,7 @@ export class NodeRegistry {
   /** What people call a node: its label, with the start of its id where others have the same. */
   nameOf(nodeId: string): string {
     const row = this.#nodes.any(nodeId)?.row;
-    return row === undefined ? nodeId : nodeName(row, this.#nodes.present());
+    return row === undefined ? nodeId : this.#nodes.labels.nameOf(row);
   }
 
   /** A text for people, in which nodes that joined stand by their names. */

@@ -1,8 +1,8 @@
 import type { NodeHealthView } from "../node-health/health-book.ts";
-import { type HostPolicy, hostPolicyIn } from "./host-policy.ts";
+import type { HostPolicy } from "./host-policy.ts";
 import type { KnownNode, NodeBeat } from "./known-nodes.ts";
-import { isGuest, type NodeCapabilities, type NodeRow } from "./node-rows.ts";
-import { isDeprecated } from "./versions.ts";
+import type { NodeCapabilities, NodeRow } from "./node-rows.ts";
+import { storedView } from "./stored-view.ts";
 
 /** What of the row is told in another form, or not at all. */
 type Untold =
@@ -39,45 +39,27 @@ export interface NodeView extends Omit<NodeRow, Untold | "capabilities" | "drain
   readonly with_token: boolean;
 }
 
+interface Coordinator {
+  readonly localNodeId: string;
+  readonly version: string;
+  readonly healthOf: (nodeId: string) => NodeHealthView;
+}
+
 /** `node` is what is known of it in memory; nothing, where the row has just been dropped. */
-export function nodeView(
-  row: NodeRow,
-  node: KnownNode | undefined,
-  coordinator: {
-    readonly localNodeId: string;
-    readonly version: string;
-    readonly healthOf: (nodeId: string) => NodeHealthView;
-  },
-): NodeView {
-  const {
-    public_key,
-    settings,
-    token_id,
-    protocol,
-    cordon_reason,
-    cordoned_at,
-    cordoned_by,
-    policy,
-    forgotten_at,
-    ...told
-  } = row;
+export function nodeView(row: NodeRow, node: KnownNode | undefined, coordinator: Coordinator): NodeView {
+  const isKept = node?.shown?.row === row;
+  const stored = isKept ? node.shown!.view : storedView(row, capabilitiesOf(row, node), coordinator);
+  if (node !== undefined && !isKept) node.shown = { row, view: stored };
+  const beat = node?.beat;
   return {
-    ...told,
-    deprecated: isDeprecated(row.version, coordinator.version),
-    capabilities: capabilitiesOf(row, node),
+    ...stored,
     last_seen_at: node?.seenAt ?? row.last_seen_at,
-    cordoned:
-      cordon_reason === null ? null : { reason: cordon_reason, at: cordoned_at ?? 0, by: cordoned_by ?? "unknown" },
-    draining: row.draining === 1,
-    policy: hostPolicyIn(row),
     health: coordinator.healthOf(row.node_id),
-    clock_ahead_seconds: node?.beat?.clockAheadMs === undefined ? null : node.beat.clockAheadMs / 1_000,
-    load: node?.beat?.load ?? null,
-    spool: node?.beat?.spool ?? null,
-    outbox: node?.beat?.outbox ?? null,
-    disk: node?.beat?.disk ?? null,
-    local: row.node_id === coordinator.localNodeId,
-    with_token: isGuest(row),
+    clock_ahead_seconds: beat?.clockAheadMs === undefined ? null : beat.clockAheadMs / 1_000,
+    load: beat?.load ?? null,
+    spool: beat?.spool ?? null,
+    outbox: beat?.outbox ?? null,
+    disk: beat?.disk ?? null,
   };
 }
 
