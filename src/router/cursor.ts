@@ -24,6 +24,8 @@ export interface CursorOptions extends Omit<WaitingRoomOptions, "isFull" | "onDu
 
 const READ_RETRY_MS = 1_000;
 const PULLED_AT_ONCE = 256;
+/** Pages that are read before others have their turn: one who wants little of a long journal would keep everybody waiting. */
+const PAGES_A_TURN = 16;
 
 /**
  * The position of one durable consumer in the journal, and what is on its way to it: fetches what is owed, keeps the order
@@ -302,10 +304,17 @@ export class Cursor {
     if (this.#pulling || this.#stopped) return;
     this.#pulling = true;
     try {
-      while (this.#behind && this.#places > 0) {
+      let page = this.#places;
+      for (let pages = 0; this.#behind && this.#places > 0; pages += 1) {
+        if (pages === PAGES_A_TURN) {
+          this.#pullLater(0);
+          break;
+        }
         const { store, catalog } = this.#o;
-        const heads = headsAfter(store, this.#progress.scanned, Math.min(this.#places, PULLED_AT_ONCE));
+        const heads = headsAfter(store, this.#progress.scanned, Math.min(page, PULLED_AT_ONCE));
         const { owed, upto } = this.#fitting(heads);
+        // Where nothing is owed there is more to pass over than to take.
+        page = owed.length === 0 ? 2 * page : this.#places;
         for (const stored of eventsAt(store, owed)) this.#consider(fromStored(catalog, stored));
         for (const { seq } of heads) if (seq <= upto) this.#pass(seq);
         if (heads.length === 0) this.#progress.scanTo(this.#head);
@@ -314,14 +323,18 @@ export class Cursor {
       // It may be called on the way back from a commit, which stands: the failure to read on is no failure of that.
       if (!isStoreTrouble(thrown)) throw thrown;
       this.#o.onUnread(thrown);
-      this.#pullAgain?.cancel();
-      this.#pullAgain = this.#o.clock.after(READ_RETRY_MS, () => this.#pull());
+      this.#pullLater(READ_RETRY_MS);
     } finally {
       this.#pulling = false;
     }
     this.#persistParked();
     this.#spill();
     if (this.#ready.length > 0) this.#o.onReady();
+  }
+
+  #pullLater(ms: number): void {
+    this.#pullAgain?.cancel();
+    this.#pullAgain = this.#o.clock.after(ms, () => this.#pull());
   }
 
   /** Of what follows in the journal that which is owed and has room, at least one, and how far that is. */

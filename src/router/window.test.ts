@@ -20,7 +20,14 @@ const rows = {
 /** A router over a store whose commits and reads a test may hold back. */
 function world(settings: Partial<RouterSettings> = {}) {
   const bare = memoryStore(storeModules, systemClock());
-  const trouble = { answer: async (): Promise<void> => {}, blind: false, triedToRead: false, payloadBytes: 0, rows: 0 };
+  const trouble = {
+    answer: async (): Promise<void> => {},
+    blind: false,
+    triedToRead: false,
+    looked: () => {},
+    payloadBytes: 0,
+    rows: 0,
+  };
   const store: Store = {
     ...bare,
     fault: null,
@@ -32,6 +39,7 @@ function world(settings: Partial<RouterSettings> = {}) {
     },
     read(sql, ...params) {
       trouble.triedToRead = true;
+      trouble.looked();
       if (trouble.blind) throw OperatingError.unavailable("STORE_IO", "the disk failed");
       const found = bare.read<{ payload?: unknown }>(sql, ...params);
       trouble.rows += found.length;
@@ -64,6 +72,41 @@ test("a place that becomes free costs one row, not a look at all that waits", as
   await expect.poll(() => heard, PATIENT).toEqual(upTo(100));
   // A head and a payload for each, and some looks in vain.
   expect(w.trouble.rows).toBeLessThan(400);
+});
+
+test("a long way through what others want takes few looks, and not all of them in one turn", async () => {
+  const w = world({ window: 1 });
+  const heard: unknown[] = [];
+  const first = Promise.withResolvers<void>();
+  await w.router.consume({
+    consumer: "c",
+    handlers: {
+      STEP: async ({ payload }) => {
+        heard.push(payload.n);
+        if (payload.n === 1) await first.promise;
+      },
+    },
+  });
+  for (const n of [1, 2]) await w.router.publish("STEP", { key: "k", n });
+  const FOREIGN = 20_000;
+  for (let from = 0; from < FOREIGN; from += 500) await inOneCommit(w, "LOOSE", upTo(500));
+  await w.router.publish("STEP", { key: "k", n: 3 });
+  let [looks, turns, sinceTurn, most] = [0, 0, 0, 0];
+  w.trouble.looked = () => {
+    looks += 1;
+    sinceTurn += 1;
+    most = Math.max(most, sinceTurn);
+  };
+  const ticking = setInterval(() => {
+    turns += 1;
+    sinceTurn = 0;
+  });
+  onTestFinished(() => clearInterval(ticking));
+  first.resolve();
+  await expect.poll(() => heard, PATIENT).toEqual([1, 2, 3]);
+  expect(looks).toBeLessThan(FOREIGN / 100);
+  expect(turns).toBeGreaterThan(1);
+  expect(most).toBeLessThan(60);
 });
 
 describe("large events", () => {
