@@ -103,7 +103,14 @@ export async function run(options: WebOptions = {}) {
   try {
     const dataDir = own.folder();
     fillLargeState(dataDir, { jobs, events, artifacts, others, nodes }, systemClock().now());
-    const env = { RINGRIFT_DATA_DIR: dataDir, RINGRIFT_LOCAL_WORKERS: "0", RINGRIFT_RATE_FACTOR: "10000" };
+    const env = {
+      RINGRIFT_DATA_DIR: dataDir,
+      RINGRIFT_LOCAL_WORKERS: "0",
+      RINGRIFT_RATE_FACTOR: "10000",
+      // Nobody beats for the nodes, and a fleet that dies is another subject.
+      RINGRIFT_NODE_SUSPECT: "3600",
+      RINGRIFT_NODE_DEAD: "7200",
+    };
     const main = own.startCli(["up", "--port", "0"], { env });
     const port = Number((await main.waitForLine(/^ready .*port (\d+)/, { timeoutMs: 120_000 })).match[1]);
     const base = `http://127.0.0.1:${port}`;

@@ -37,9 +37,10 @@ const ARTIFACTS = `${NUMBERS} INSERT INTO sync_artifacts (seq, sha256, kind, byt
 const PRODUCED = `${NUMBERS} INSERT INTO sync_produced (work_id, config_key, producer, games, at)
   SELECT 'w' || i, 'hex8_2p', 'node' || i % 10, 4, $now FROM n`;
 
-const NODES = `${NUMBERS} INSERT INTO cluster_nodes (node_id, label, version, protocol, capabilities, incarnation, state, state_since,
-    joined_at, joined_by, last_seen_at, draining)
-  SELECT 'node' || i, 'box' || i, '0.1.0', 1, '{}', 1, 'online', $now, $now, 'local', $now, 0 FROM n`;
+const CAPABILITIES = JSON.stringify({ cpu: 4, gpu: 0, memory_gb: 16, gpu_memory_gb: 0, tags: [] });
+const NODES = `${NUMBERS} INSERT INTO cluster_nodes (node_id, label, public_key, version, protocol, capabilities, incarnation, state,
+    state_since, joined_at, joined_by, last_seen_at, draining)
+  SELECT 'node' || i, 'box' || i, 'key' || i, '0.1.0', 1, '${CAPABILITIES}', 1, 'online', $now, $now, 'lab', $now, 0 FROM n`;
 
 /** A consumer of another process that fell far behind, and failed on many events. */
 const CONSUMER = `INSERT INTO consumers (consumer, kind, low_water, handler_version, created_at, last_seen_at)
