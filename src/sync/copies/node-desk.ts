@@ -129,6 +129,7 @@ export interface DeskPorts {
 const LEAVING = "leaving";
 
 const WAITING = `SELECT 1 FROM sync_orders WHERE node_id = ? AND state IN ('waiting', 'running') LIMIT 1`;
+const HOLDS_ANY = "SELECT 1 FROM sync_held WHERE node_id = ? LIMIT 1";
 const FILE = "SELECT a.sha256 FROM sync_orders o JOIN sync_artifacts a ON a.seq = o.seq WHERE o.order_id = ?";
 const SENT = `SELECT a.sha256 FROM sync_orders o JOIN sync_artifacts a ON a.seq = o.seq
   WHERE o.order_id = ? AND o.node_id = ? AND o.action = 'send'`;
@@ -207,6 +208,8 @@ export function createNodeDesk(ports: DeskPorts) {
 
   /** What a node alone holds, as one that is about to end, is sent home before all else. */
   const bringHome = async (node_id: string, { order: isOrdered }: { readonly order: boolean }): Promise<number> => {
+    // Asked of all nodes that are ill, of which most may hold nothing.
+    if (store.read(HOLDS_ANY, node_id).length === 0) return 0;
     const at = clock.now();
     const ask = { heldBefore: at, max: MAX_RETIRED_TOLD };
     const alone = await aloneOn(store, [node_id], copies.counting(), ask);

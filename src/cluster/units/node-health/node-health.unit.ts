@@ -145,8 +145,8 @@ export const nodeHealthDaemon = (
   };
 
   const judgeOne = (nodeId: string, context: Context): void => {
-    const node = nodes.list().find(({ node_id }) => node_id === nodeId);
-    if (node !== undefined) judge(node, undefined, context);
+    const row = nodes.row(nodeId);
+    if (row !== undefined) judge(nodes.view(row), undefined, context);
   };
 
   return defineDaemon({

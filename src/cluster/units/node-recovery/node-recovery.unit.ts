@@ -67,7 +67,8 @@ export const nodeRecoveryDaemon = (services: RecoveryServices, limits = recovery
   };
 
   const look = async (context: Context): Promise<void> => {
-    const { rows, now, signal } = context;
+    const { rows, now, signal, cache } = context;
+    cache.lookedAt = now;
     const known = new Map(rows.list(recoveryCases));
     for (const node of nodes.list().filter(isPatient)) if (!known.has(node.node_id)) openCase(services, node, context);
     let fleet = fleetFacts(services, now);
@@ -77,14 +78,18 @@ export const nodeRecoveryDaemon = (services: RecoveryServices, limits = recovery
     }
   };
 
+  /** A whole fleet that falls silent is one look at all of them, not one for each; the loop makes up for what is passed over. */
+  const wake = (_event: unknown, context: Context): Promise<void> | undefined =>
+    context.now - context.cache.lookedAt < limits.leastMs ? undefined : look(context);
+
   return defineDaemon({
     ...wiring,
     state: {
       tables: { recoveryCases, recoveryRequests },
-      cache: (): TreatmentCache => ({ asked: new Map() }),
+      cache: (): TreatmentCache => ({ asked: new Map(), lookedAt: Number.NEGATIVE_INFINITY }),
     },
     on: {
-      ...onEach(REASONS, (_event, context: Context) => look(context)),
+      ...onEach(REASONS, wake),
       TASK_ORPHANED({ payload: { node_id } }, { rows }) {
         const patient = rows.get(recoveryCases, node_id);
         if (patient !== undefined) rows.put(recoveryCases, node_id, { ...patient, orphans: patient.orphans + 1 });

@@ -14,6 +14,8 @@ import { patientFacts, policyOf, type RecoveryServices } from "./facts.ts";
 export interface TreatmentCache {
   /** Power that was asked for in this process, and why it was refused: by act. */
   readonly asked: Map<string, { failure: string | undefined }>;
+  /** When all cases were last gone through. */
+  lookedAt: number;
 }
 
 type Emitted = "RECOVERY_INITIATED" | "RECOVERY_COMPLETED" | "RECOVERY_FAILED" | "NODE_RECOVERED";
@@ -65,8 +67,10 @@ function begin(
   };
   const before = `it is still ${node.health.condition}: ${node.health.reason ?? ""}`;
   rows.apply(beginAct({ ...act, before }));
-  afterCommit(() => recovery.settled(node_id, { ...act, state: "acting", ended_at: null, outcome: null }));
-  log.warn(`${node.label}: ${rungWords[rung]}`, { node_id, reason, by });
+  afterCommit(() => {
+    recovery.settled(node_id, { ...act, state: "acting", ended_at: null, outcome: null });
+    log.warn(`${node.label}: ${rungWords[rung]}`, { node_id, reason, by });
+  });
   const isLast = rung === "person";
   if (isLast || (patient.attempts > 0 && patient.rung !== "observe"))
     emit.RECOVERY_FAILED({
@@ -121,9 +125,11 @@ function closeCase(
   const recovery_action = rungActions[patient.rung];
   rows.apply(endActs({ node_id, state: isWell ? "worked" : "ended", outcome, at: now }));
   rows.delete(recoveryCases, nodeId);
-  afterCommit(() => recovery.settled(nodeId, undefined));
+  afterCommit(() => {
+    recovery.settled(nodeId, undefined);
+    if (isWell) log.info(outcome, { node_id, by: patient.rung, seconds });
+  });
   if (!isWell) return;
-  log.info(outcome, { node_id, by: patient.rung, seconds });
   if (patient.rung !== "observe")
     emit.RECOVERY_COMPLETED({ node_id, recovery_action, duration_seconds: seconds, attempts: patient.attempts });
   emit.NODE_RECOVERED({ node_id, downtime_seconds: seconds, recovery_action });
