@@ -29,6 +29,9 @@ export interface StreamWish {
 
 /** Events that come together are told together. */
 const TOGETHER_MS = 150;
+/** So many at once nobody reads one by one: drawing them anew seven times a second would only cost memory. */
+const CROWD = 30;
+const CROWD_TOGETHER_MS = 1_000;
 /** A reader that a busy process has turned away comes back later and later. */
 const MAX_PAUSE_MS = 30_000;
 
@@ -38,6 +41,7 @@ export function createStream(tell: (news: StreamNews) => void) {
   let last: number | undefined;
   let state: StreamState = "off";
   let waiting: StreamedEvent[] = [];
+  let togetherMs = TOGETHER_MS;
   let again: ReturnType<typeof setTimeout> | undefined;
   let pauseMs = 1_000;
 
@@ -49,6 +53,7 @@ export function createStream(tell: (news: StreamNews) => void) {
   const flush = () => {
     const events = waiting;
     waiting = [];
+    togetherMs = events.length >= CROWD ? CROWD_TOGETHER_MS : TOGETHER_MS;
     tell({ kind: "events", events });
   };
   const hear = ({ data: text }: MessageEvent<string>) => {
@@ -57,7 +62,7 @@ export function createStream(tell: (news: StreamNews) => void) {
     const seq = sequence === undefined ? null : Number(sequence);
     if (seq !== null && last !== undefined && seq <= last) return;
     last = seq ?? last;
-    if (waiting.length === 0) setTimeout(flush, TOGETHER_MS);
+    if (waiting.length === 0) setTimeout(flush, togetherMs);
     waiting.push({ seq, id, type, source: by, time, data });
   };
   const close = () => {
