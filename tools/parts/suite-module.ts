@@ -94,6 +94,13 @@ export async function runModule(name: string, file: string, how: RunOptions): Pr
   };
 }
 
+/** Where putting things away fails as well, what went wrong first is told first. */
+function troubleOf(thrown: unknown): string {
+  if (thrown instanceof SuppressedError)
+    return `${troubleOf(thrown.suppressed)}\nand then, while it was put away: ${troubleOf(thrown.error)}`;
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+}
+
 async function answerOf(file: string, { options, tiny }: RunOptions): Promise<Answer> {
   try {
     const module = (await import(pathToFileURL(file).href)) as SuiteModule;
@@ -104,7 +111,7 @@ async function answerOf(file: string, { options, tiny }: RunOptions): Promise<An
     const result: unknown = JSON.parse(JSON.stringify((await module.run(given)) ?? null));
     return { result, ...(module.print === undefined ? {} : { printed: module.print(result) }) };
   } catch (thrown) {
-    return { error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) };
+    return { error: troubleOf(thrown) };
   }
 }
 
