@@ -2,10 +2,10 @@
  * An hour of training: the data folder grows until champions, window and grace are full, and then stays as large as it is. A
  * short grace shows the same within minutes.
  */
-import { readdirSync, statSync } from "node:fs";
+import { type Dirent, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { assert } from "../../src/kernel/index.ts";
+import { assert, sumOf } from "../../src/kernel/index.ts";
 import { owned } from "../support/process.ts";
 
 export interface DiskOptions {
@@ -20,13 +20,20 @@ const LOOKS = 40;
 /** By how much the last quarter may be larger than the one before the middle. */
 const MAX_GROWTH = 1.25;
 
-/** What lies in a folder. Files that go while it is looked at count for nothing. */
+/** What lies in a folder. Files and folders that go while it is looked at count for nothing. */
 function bytesIn(folder: string): number {
-  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  return names.reduce((sum, name) => {
-    const about = statSync(join(folder, name), { throwIfNoEntry: false });
-    return sum + (about?.isFile() ? about.size : 0);
-  }, 0);
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(folder, { withFileTypes: true });
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    throw thrown;
+  }
+  return sumOf(entries, (entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return bytesIn(path);
+    return entry.isFile() ? (statSync(path, { throwIfNoEntry: false })?.size ?? 0) : 0;
+  });
 }
 
 export async function run({ seconds = 3_600, graceSeconds = 600, only_measure = false }: DiskOptions = {}) {
