@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { assert, pick, seededRandom } from "../../src/kernel/index.ts";
 import { type FaultProxy, faultProxy } from "../chaos/parts/fault-proxy.ts";
 import { JOB_BOOKS, type JobBook, jobFaults } from "../chaos/parts/job-books.ts";
-import { declareTiny, mainProcess } from "../e2e/parts/worker-world.ts";
+import { declareTiny, type MainProcess, mainProcess } from "../e2e/parts/worker-world.ts";
 import { patience, until } from "../support/patience.ts";
 import { freePort, type Owned, owned, type Started } from "../support/process.ts";
 import { ask } from "../support/surface.ts";
@@ -111,12 +111,21 @@ function historyFaults(acts: readonly Act[], told: readonly { event_type: string
 }
 
 export async function run(options: FleetRecoveryOptions = {}) {
-  const { workers: count = 40, minutes = 10, seed = 1, away_seconds = 30 } = options;
   await using own = owned();
-  const random = seededRandom(seed);
   const port = await freePort();
-  const main = mainProcess(own, { ...MAIN, ...silence(deadSeconds(count)), RINGRIFT_PORT: String(port) });
+  const { workers = 40 } = options;
+  const main = mainProcess(own, { ...MAIN, ...silence(deadSeconds(workers)), RINGRIFT_PORT: String(port) });
   await main.start();
+  try {
+    return await harmAndHeal(own, main, port, options);
+  } catch (thrown) {
+    throw new Error(`the main process said last:\n${main.started().lines.slice(-20).join("\n")}`, { cause: thrown });
+  }
+}
+
+async function harmAndHeal(own: Owned, main: MainProcess, port: number, options: FleetRecoveryOptions) {
+  const { workers: count = 40, minutes = 10, seed = 1, away_seconds = 30 } = options;
+  const random = seededRandom(seed);
   const token = await main.token();
   const workers: Awaited<ReturnType<typeof startWorker>>[] = [];
   for (let from = 0; from < count; from += STARTED_AT_ONCE) {

@@ -98,7 +98,9 @@ export async function runModule(name: string, file: string, how: RunOptions): Pr
 function troubleOf(thrown: unknown): string {
   if (thrown instanceof SuppressedError)
     return `${troubleOf(thrown.suppressed)}\nand then, while it was put away: ${troubleOf(thrown.error)}`;
-  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+  if (!(thrown instanceof Error)) return String(thrown);
+  const because = thrown.cause === undefined ? "" : `\nbecause of ${troubleOf(thrown.cause)}`;
+  return `${thrown.stack ?? thrown.message}${because}`;
 }
 
 async function answerOf(file: string, { options, tiny }: RunOptions): Promise<Answer> {

@@ -11,7 +11,7 @@ import {
 import { createServer as createTlsServer, request as httpsRequest } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { type Clock, type Log, messageOf, OperatingError, type Random } from "../../kernel/index.ts";
+import { type Clock, type Log, messageOf, OperatingError, type Random, type Timer } from "../../kernel/index.ts";
 import type { Door } from "./access.ts";
 import { LOOPBACK_HOSTS } from "./address.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
@@ -34,7 +34,9 @@ const MAX_CONNECTIONS = 16_384;
 /** Of one address, where others can come from. */
 const MAX_OF_ONE_ADDRESS = 256;
 const MAX_HEADER_BYTES = 16 * 1_024;
-const CHECK_TIMEOUT_MS = 2_000;
+/** Asked and answered by one loop: where that is busy, it must have had so many turns before no answer means anything. */
+const CHECK_TURNS = 10;
+const CHECK_TURN_MS = 200;
 /** Whoever takes an answer by drops is cut off as well: what waits for it is memory of ours. */
 const TAKE_ANSWER_MS = 120_000;
 
@@ -211,7 +213,7 @@ export const askDoor = (
     const send = plan.name === "port" && identity !== undefined ? httpsRequest : httpRequest;
     const done = (trouble: string, gone = true) => {
       awaited.delete(nonce);
-      timer.cancel();
+      patience.cancel();
       outgoing.destroy();
       resolve({ trouble, gone: gone && trouble !== "" });
     };
@@ -219,11 +221,16 @@ export const askDoor = (
       answer.resume();
       done(awaited.get(nonce) === true ? "" : "somebody else answers there");
     });
-    const timer = clock.after(
-      CHECK_TIMEOUT_MS,
-      () => done(`no answer within ${CHECK_TIMEOUT_MS / 1_000} s`, false),
-      "hold",
-    );
+    const waitFor = (turns: number): Timer =>
+      clock.after(
+        CHECK_TURN_MS,
+        () => {
+          if (turns === 1) return done(`no answer within ${(CHECK_TURNS * CHECK_TURN_MS) / 1_000} s`, false);
+          patience = waitFor(turns - 1);
+        },
+        "hold",
+      );
+    let patience = waitFor(CHECK_TURNS);
     outgoing.on("error", (error) => done(messageOf(error)));
     outgoing.end();
   });

@@ -185,7 +185,7 @@ describe("the reader of figures that the tests rely on", () => {
   });
 });
 
-test("opening the socket for its owner alone changes nothing for what other threads make meanwhile", async () => {
+const doors = (fetch: () => Response | Promise<Response>) => {
   const folder = mkdtempSync(join(tmpdir(), "ringrift-door-"));
   const surface = createSurface({
     socketPath: join(folder, "s.sock"),
@@ -194,12 +194,36 @@ test("opening the socket for its owner alone changes nothing for what other thre
     clock: systemClock(),
     random: seededRandom(1),
     log: silentLog(),
-    fetch: () => new Response("here"),
+    fetch,
   });
   onTestFinished(async () => {
     await surface.close();
     rmSync(folder, { recursive: true });
   });
+  return { folder, surface };
+};
+
+test("a door that a busy loop is slow to answer is no door that does not answer", async () => {
+  const { surface } = doors(() => new Response("here"));
+  await surface.open();
+  const checked = surface.check();
+  // Whatever was due meanwhile is looked at before what was sent.
+  setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500));
+  expect((await checked).map(({ door, ok, message }) => ({ door, ok, message }))).toEqual([
+    { door: "socket", ok: true, message: "" },
+    { door: "port", ok: true, message: "" },
+  ]);
+});
+
+test("a door that does not answer is told, and not as gone", async () => {
+  const { surface } = doors(() => new Promise<Response>(() => {}));
+  await surface.open();
+  const report = { ok: false, gone: false, message: "no answer within 2 s" };
+  expect(await surface.check()).toEqual([expect.objectContaining(report), expect.objectContaining(report)]);
+});
+
+test("opening the socket for its owner alone changes nothing for what other threads make meanwhile", async () => {
+  const { folder, surface } = doors(() => new Response("here"));
   const before = process.umask();
   const opening = surface.open();
   expect(process.umask()).toBe(before);
