@@ -11,7 +11,7 @@ import {
 } from "../cluster/index.ts";
 import { DaemonManager, supervisionStore, watchMainLoop } from "../daemons/index.ts";
 import { createIds, defined, type Guard, listeningTime, logPathOf } from "../kernel/index.ts";
-import { createRatingEngine, pipelineDefaults, pipelineSnapshot } from "../pipeline/index.ts";
+import { createRatingEngine, pipelineDefaults, pipelineSnapshot, pipelineStandings } from "../pipeline/index.ts";
 import type { EventRouter } from "../router/index.ts";
 import { createSyncServices } from "../sync/index.ts";
 import { createWorkServices, filesInResults, kindsWith, type WorkQueue } from "../work/index.ts";
@@ -152,6 +152,7 @@ export function createServices(
   const engine = createRatingEngine();
   undo.defer(() => engine.close());
   undo.defer(() => sync.close());
+  const looked = { store, queue: work.queue, catalog: sync.catalog };
   return {
     router,
     supervisor,
@@ -203,7 +204,8 @@ export function createServices(
       chores: sync.chores,
     },
     /** The pipeline, as it stands on disk. */
-    snapshot: () => pipelineSnapshot({ store, queue: work.queue, catalog: sync.catalog }, clock.now()),
+    snapshot: (only?: string) => pipelineSnapshot(looked, clock.now(), only),
+    standings: () => pipelineStandings(looked, clock.now()),
   };
 }
 

@@ -13,7 +13,7 @@ import {
 import type { Rows } from "../events/index.ts";
 import { defined } from "../kernel/index.ts";
 import { createPipelineConsole, stageJobs } from "../pipeline/index.ts";
-import { linksOf, type Phase, statusOf } from "../surfaces/index.ts";
+import { linksOf, type Phase, troubleFacts } from "../surfaces/index.ts";
 import type { BootstrapOptions } from "./bootstrap-options.ts";
 import { type BringUp, createBringUp } from "./bring-up.ts";
 import { createCauses, healthWith } from "./causes/causes.ts";
@@ -63,7 +63,7 @@ export function wireUnits<R extends Rows>(
       metrics,
       phase,
       readiness: () => units.readiness(),
-      units: () => units.status(),
+      units: (names) => units.status(names),
       started,
       audit: () => audit(),
       wiringOf: (eventType) => ({
@@ -80,7 +80,7 @@ export function wireUnits<R extends Rows>(
             ...{ queue: work.queue, book: cluster.nodes, recovery: cluster.recovery, now: clock.now() },
             links: (nodeId) => linksOf(nodeId, cluster.nodes, services.copies),
           }) ??
-          whyConfig(subject, causes.snapshot(), jobsOf) ??
+          whyConfig(subject, causes.snapshot(subject), jobsOf) ??
           why(
             subject,
             whyFacts({ now: clock.now(), registry, manager: supervisor, runtime: units, router, store, profile }),
@@ -124,7 +124,7 @@ export function wireUnits<R extends Rows>(
       fleet: fleetConsole,
       pipeline: {
         ...createPipelineConsole({ router, store, clock, queue: work.queue, catalog: services.catalog }),
-        snapshot: () => causes.snapshot(),
+        snapshot: (only) => causes.snapshot(only),
       },
       shutdown,
     },
@@ -184,11 +184,12 @@ export function wireUnits<R extends Rows>(
     now: () => clock.now(),
     named,
     pipeline: services.snapshot,
+    standings: services.standings,
     jobsOf,
     work: () => workFacts({ queue: work.queue, book: cluster.nodes, now: clock.now() }),
     daemons: () => supervisor.report(),
     fault: () => store.fault,
-    status: () => statusOf(status),
+    troubles: () => troubleFacts(status),
     openAlerts: () => cluster.alerts.counts("open"),
     nodes: () => cluster.nodes.list(),
     health: () => (isJudged() ? judgedHealth(store, clock.now(), units, supervisor) : undefined),

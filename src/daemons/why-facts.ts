@@ -3,7 +3,7 @@ import { eventRouterDefaults, watchRules } from "./limits.ts";
 import type { DaemonManager } from "./supervisor/daemon-manager.ts";
 import type { Registry } from "./unit/registry.ts";
 import type { UnitRuntime } from "./unit/runtime.ts";
-import { pendingByConsumer } from "./units/dlq-retry/letters.ts";
+import { pendingOf } from "./units/dlq-retry/letters.ts";
 import type { WhyFacts } from "./why.ts";
 
 export interface WhySources {
@@ -23,15 +23,10 @@ export function whyFacts({ now, registry, manager, runtime, router, store, profi
     nodeId: router.nodeId,
     units: registry.units,
     daemons: manager.getStatus(),
-    status: runtime.status(),
+    status: (unit) => runtime.status([unit])[0],
     profile,
     beats: runtime.lastBeats(),
-    deadLetters: new Map(
-      pendingByConsumer(store).map(({ consumer, letters, oldest_at }) => [
-        consumer,
-        { pending: letters, oldestAt: oldest_at },
-      ]),
-    ),
+    deadLetters: (consumer) => pendingOf(store, consumer),
     lag: router.consumerLag(),
     limits: { heartbeatMs: watchRules.lateMs, lag: eventRouterDefaults.lagWarning },
   };

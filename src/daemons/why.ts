@@ -58,12 +58,14 @@ export interface WhyFacts {
   readonly nodeId: string;
   readonly units: readonly Declaration[];
   readonly daemons: Readonly<Record<string, DaemonInfo>>;
-  readonly status: readonly Pick<UnitStatus, "name" | "subscribed" | "status" | "message">[];
+  /** How one unit is. */
+  status(unit: string): Pick<UnitStatus, "subscribed" | "status" | "message"> | undefined;
   /** The units of the profile that runs; all are meant where there is none. */
   readonly profile?: { readonly name: string; readonly members: readonly string[] } | undefined;
   /** When each unit was last heard. */
   readonly beats: ReadonlyMap<string, number>;
-  readonly deadLetters: ReadonlyMap<string, { readonly pending: number; readonly oldestAt: number }>;
+  /** Those of one consumer that wait; undefined where none does. */
+  deadLetters(consumer: string): { readonly pending: number; readonly oldestAt: number } | undefined;
   readonly lag: Readonly<Record<string, number>>;
   readonly limits: { readonly heartbeatMs: number; readonly lag: number };
 }
@@ -155,10 +157,10 @@ function gatesOf(unit: Declaration, info: DaemonInfo, facts: WhyFacts): Gate[] {
   const { now, limits, profile } = facts;
   const { name } = unit;
   const changedAt = (type: string) => info.conditions.find((condition) => condition.type === type)?.lastTransitionAt;
-  const status = facts.status.find((each) => each.name === name);
+  const status = facts.status(name);
   const isUp = info.state === "running" || info.state === "degraded";
   const consumer = consumerOf(unit, facts.nodeId);
-  const letters = facts.deadLetters.get(consumer);
+  const letters = facts.deadLetters(consumer);
   const beatAt = facts.beats.get(name);
   const backoffMs = info.restartAt === null ? 0 : Math.max(0, info.restartAt - now);
   const inProfile = profile === undefined || profile.members.includes(name);

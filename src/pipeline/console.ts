@@ -9,7 +9,7 @@ import type { ConfigSnapshot, PipelineSnapshot } from "./snapshot.ts";
 import { type ConfigKey, configs, iterations, type Knob, type SearchMethod, type Stage } from "./stage/index.ts";
 import { holdKnob, requestSearch, steeringView } from "./steering/index.ts";
 import { stageHistory } from "./tables.ts";
-import { pipelineSnapshot } from "./views.ts";
+import { pipelineSnapshot, pipelineStandings, plannedBooks } from "./views.ts";
 
 export interface PipelineConsoleParts extends ByHandPorts {
   readonly queue: WorkQueue;
@@ -59,7 +59,7 @@ const parentOf = ({ derived, base_checkpoint }: ModelEntry, parents: ReadonlyMap
 
 export function createPipelineConsole(parts: PipelineConsoleParts) {
   const { store, clock, catalog } = parts;
-  const snapshot = () => pipelineSnapshot(parts, clock.now());
+  const snapshot = (only?: string) => pipelineSnapshot(parts, clock.now(), only);
 
   const all = () => modelEntries(store);
   /** Models by the checkpoint that was saved with them: a run that went on from it has the model as its parent. */
@@ -157,11 +157,13 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
   });
 
   return {
+    /** Of all configs, or of one. */
     snapshot,
+    configKeys: () => pipelineStandings(parts, clock.now()).map(({ config_key }) => config_key),
     history: ({ configKey, stage, limit }: { configKey: string; stage?: Stage; limit: number }) =>
       stageHistory(store, { configKey, limit, ...defined({ stage }) }),
     models({ configKey, stage, limit }: { configKey?: string; stage?: string; limit: number }) {
-      const found = snapshot();
+      const found = snapshot(configKey);
       const entries = all();
       const parents = byCheckpoint(entries);
       return entries
@@ -173,11 +175,13 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
     model(id: string) {
       const entries = all();
       const entry = entries.find(({ model }) => model === id);
-      return entry === undefined ? undefined : detailsOf(entry, configOf(entry, snapshot()), byCheckpoint(entries));
+      return entry === undefined
+        ? undefined
+        : detailsOf(entry, configOf(entry, snapshot(entry.config_key)), byCheckpoint(entries));
     },
     /** Those of planned configs, and of others whose games were brought. */
     books: () => {
-      const planned = snapshot().configs.map(({ books }) => books);
+      const planned = plannedBooks(parts, clock.now());
       const known = new Set(planned.map(({ config_key }) => config_key));
       const others = catalog.books().filter(({ config_key }) => !known.has(config_key));
       return [

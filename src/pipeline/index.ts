@@ -52,5 +52,5 @@ export {
   pairedDifference,
 } from "./statistics/index.ts";
 export { pipelineParts, pipelineUnits } from "./units.ts";
-export { pipelineSnapshot, stageJobs } from "./views.ts";
+export { type ConfigStanding, pipelineSnapshot, pipelineStandings, stageJobs } from "./views.ts";
 export { type UnitWait, unitsOf } from "./waits.ts";

@@ -73,3 +73,19 @@ export const stageHistory = (
       limit,
     )
     .map((row) => parseColumns<EndedStage>(row, "outputs", "evidence", "failure"));
+
+/** A stage that ended well since an instant, among the newest rows of a config: no more than these are looked at. */
+export const stagesSince = (
+  store: Pick<Store, "read">,
+  { configKey, stage, since, among }: Record<"configKey" | "stage", string> & Record<"since" | "among", number>,
+): Pick<EndedStage, "since" | "ended_at" | "evidence">[] =>
+  store
+    .read(
+      `SELECT since, ended_at, evidence FROM (SELECT * FROM pipeline_history WHERE config_key = ? ORDER BY iteration DESC LIMIT ?)
+       WHERE stage = ? AND state = 'done' AND ended_at > ?`,
+      configKey,
+      among,
+      stage,
+      since,
+    )
+    .map((row) => parseColumns<EndedStage>(row, "evidence"));

@@ -30,7 +30,7 @@ import {
 } from "./stage/index.ts";
 import { falsePromotions, waldBounds } from "./statistics/index.ts";
 import { steeringOf } from "./steering/index.ts";
-import { stageHistory } from "./tables.ts";
+import { stagesSince } from "./tables.ts";
 import { heldTrainers } from "./training/index.ts";
 import { breakersOf } from "./units/pipeline-orchestrator/decide.ts";
 import { currentStep, deadlineOf, steps } from "./units/progress-watchdog/steps.ts";
@@ -48,6 +48,8 @@ interface View extends SnapshotPorts, Pick<ConfigLook, "configKey" | "plan" | "n
 }
 
 const MINUTE_MS = 60_000;
+/** More stages than end in a minute: a round takes longer than a second. */
+const ROWS_A_MINUTE = 60 * STAGES.length;
 /** Points and gates that a snapshot holds of each config, newest last. */
 const MAX_POINTS = 500;
 
@@ -191,12 +193,33 @@ function booksView({ catalog, configKey }: View): BooksView {
 
 /** Games a second, over the batches that ended within the last minute. */
 function gamesPerSecond({ store, configKey, now }: View): number {
-  const played = stageHistory(store, { configKey, stage: "selfplay", limit: 200 }).filter(
-    ({ state, ended_at }) => state === "done" && now - ended_at < MINUTE_MS,
-  );
+  const played = stagesSince(store, { configKey, stage: "selfplay", since: now - MINUTE_MS, among: ROWS_A_MINUTE });
   const games = sumOf(played, ({ evidence }) => (typeof evidence.games === "number" ? evidence.games : 0));
   const sinceMs = Math.min(MINUTE_MS, Math.max(1_000, now - Math.min(now, ...played.map(({ since }) => since))));
   return games / (sinceMs / 1_000);
+}
+
+/** Where a config stands: what says whether it goes on, from a few rows, however long it has trained. */
+export type ConfigStanding = Pick<
+  ConfigSnapshot,
+  "config_key" | "iteration" | "state" | "stage" | "attempt" | "stage_since" | "deadline" | "waits" | "failures"
+> &
+  Pick<ConfigSnapshot, "last_sign" | "cause">;
+
+function standingOf(view: View): ConfigStanding {
+  const { configKey, at, row } = view;
+  return {
+    config_key: configKey,
+    iteration: at.iteration,
+    state: at.state,
+    stage: at.stage,
+    attempt: at.attempt,
+    stage_since: at.stage_since,
+    deadline: deadlineOf(at, row(steps)),
+    ...lastSign(view),
+    waits: waitsOf(row),
+    failures: at.failures.map(({ iteration, attempt, ...failure }) => failure),
+  };
 }
 
 function configView(view: View): ConfigSnapshot {
@@ -216,18 +239,9 @@ function configView(view: View): ConfigSnapshot {
   const books = booksView(view);
   const quality = row(qualities);
   return {
-    config_key: configKey,
+    ...standingOf(view),
     seed: plan.seed,
-    iteration: at.iteration,
-    state: at.state,
-    stage: at.stage,
-    attempt: at.attempt,
-    stage_since: at.stage_since,
-    deadline: deadlineOf(at, row(steps)),
-    ...lastSign(view),
     stages: stagesOf(view),
-    waits: waitsOf(row),
-    failures: at.failures.map(({ iteration, attempt, ...failure }) => failure),
     games: books.durable,
     games_per_second: gamesPerSecond(view),
     rows: row(exportWork)?.own.total_rows ?? 0,
@@ -261,13 +275,26 @@ export function stageJobs({ store }: Pick<SnapshotPorts, "store">, configKey: st
   return at === undefined ? [] : jobsOfStage((table) => rows.get(table, configKey), at);
 }
 
-/** The loop of every config, as it is on disk now. */
-export function pipelineSnapshot(ports: SnapshotPorts, now: number): PipelineSnapshot {
+/** The configs that are looked at: all, or the one that is named. */
+function viewsOf(ports: SnapshotPorts, now: number, only?: string): View[] {
   const rows = createWriteSet(ports.store);
-  const views = rows.list(configs).flatMap(([key, { plan }]) => {
+  return rows.list(configs).flatMap(([key, { plan }]) => {
+    if (only !== undefined && only !== plan.config_key) return [];
     const at = rows.get(iterations, key);
     const row: ConfigLook["row"] = (table) => rows.get(table, key);
-    return at === undefined ? [] : [configView({ ...ports, rows, row, configKey: plan.config_key, plan, at, now })];
+    return at === undefined ? [] : [{ ...ports, rows, row, configKey: plan.config_key, plan, at, now }];
   });
-  return { at: now, configs: views };
 }
+
+/** The loop of every config, or of one, as it is on disk now. */
+export const pipelineSnapshot = (ports: SnapshotPorts, now: number, only?: string): PipelineSnapshot => ({
+  at: now,
+  configs: viewsOf(ports, now, only).map(configView),
+});
+
+/** Where every config stands. */
+export const pipelineStandings = (ports: SnapshotPorts, now: number): ConfigStanding[] =>
+  viewsOf(ports, now).map(standingOf);
+
+/** The books of every config that is planned here. */
+export const plannedBooks = (ports: SnapshotPorts, now: number): BooksView[] => viewsOf(ports, now).map(booksView);

@@ -28,6 +28,7 @@ export { probeStore } from "./journal/probe.ts";
 export {
   type ConsumerStatus,
   consumerStatus,
+  consumersBehind,
   eventById,
   eventsOfTrace,
   type HistoryFilter,

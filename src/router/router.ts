@@ -337,8 +337,13 @@ export class EventRouter<R extends Rows = Rows> {
       journal_head: this.#tail.seq,
       degraded: this.store.fault !== null,
       fault: this.store.fault,
-      open_breakers: this.#consumers.openBreakers(),
+      open_breakers: this.openBreakers(),
     };
+  }
+
+  /** Consumers of this process to whom events of a type are not brought for now: they fail again and again. */
+  openBreakers(): { consumer: string; event_type: string }[] {
+    return this.#consumers.openBreakers();
   }
 
   /**

@@ -75,6 +75,6 @@ export type { WorkQueueClient } from "./queue/jobs-client.ts";
 export { queueOver } from "./queue/work-client.ts";
 export { allRoutes } from "./routes.ts";
 export { causeOfDaemon, causeOfFault, diagnose } from "./status/diagnosis.ts";
-export { statusOf } from "./status/report.ts";
+export { statusOf, troubleFacts } from "./status/report.ts";
 export { createToken, revokeToken } from "./tokens/wire.ts";
 export { pageFolder, readPage } from "./web/page-files.ts";

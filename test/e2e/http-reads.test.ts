@@ -8,6 +8,7 @@ import { readSettings } from "../../src/app/settings.ts";
 import { silentLog, systemClock } from "../../src/kernel/index.ts";
 import { allRoutes } from "../../src/surfaces/index.ts";
 import { fillLargeState } from "../support/large-state.ts";
+import { planned } from "../support/loop.ts";
 import { owned } from "../support/process.ts";
 import { urlsOf } from "../support/routes.ts";
 import { countingReader } from "../support/rows-stepped.ts";
@@ -16,6 +17,10 @@ import { ask } from "../support/surface.ts";
 /** A table that grows has more rows than this, and a page of an answer has fewer. */
 const ROWS = 12_000;
 const PAGE = 3_000;
+/** It has trained for months, and goes on. */
+const CONFIG = "hex7_2p";
+/** What is asked at every look takes fewer rows than a page, however much there is. */
+const FEW = 300;
 const asking = new AsyncLocalStorage<string>();
 const enter = (message: unknown) => asking.enterWith((message as { request: IncomingMessage }).request.url ?? "");
 const own = owned();
@@ -27,7 +32,7 @@ beforeAll(async () => {
   const dataDir = own.folder();
   const path = fillLargeState(
     dataDir,
-    { jobs: ROWS, events: 2 * ROWS, artifacts: ROWS, others: ROWS },
+    { jobs: ROWS, events: 2 * ROWS, artifacts: ROWS, others: ROWS, configKey: CONFIG },
     systemClock().now(),
   );
   const counting = countingReader(path);
@@ -40,6 +45,7 @@ beforeAll(async () => {
   coordination = await bootstrapCoordination({
     settings: readSettings({ RINGRIFT_RATE_FACTOR: "10000" }, dataDir, { dataDir, port: 0 }),
     log: silentLog(),
+    plans: planned({}, [CONFIG]),
     wrapStore: (store) => ({
       commit: store.commit,
       read: counting.read,
@@ -75,3 +81,9 @@ test.each(reads.map((route) => [route.path, route] as const))(
     }
   },
 );
+
+test.each(["/v1/overview", "/v1/why/maintenance", "/health"])("%s looks at a few rows", async (url) => {
+  seen.delete(url);
+  expect((await ask({ socketPath: coordination.api.socketPath }, url)).status).toBe(200);
+  expect(seen.get(url)?.rows).toBeLessThanOrEqual(FEW);
+});

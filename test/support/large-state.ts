@@ -10,6 +10,8 @@ export interface LargeState {
   readonly artifacts: number;
   /** Rows of each other table that grows: letters, alerts, writes, matches, rounds and what was recorded of them. At most half the events. */
   readonly others: number;
+  /** Whose games, rounds and models they are; hex8_2p unless said. */
+  readonly configKey?: string;
   /** Machines that joined; one unless said. */
   readonly nodes?: number;
 }
@@ -84,9 +86,10 @@ const OTHERS = [
 /** Writes it into a folder on which nothing runs. */
 export function fillLargeState(
   dataDir: string,
-  { jobs, events, artifacts, others, nodes = 1 }: LargeState,
+  { jobs, events, artifacts, others, configKey = "hex8_2p", nodes = 1 }: LargeState,
   now: number,
 ): string {
+  const filled = (sql: string) => sql.replaceAll("$now", String(now)).replaceAll("hex8_2p", configKey);
   const path = join(dataDir, "coordination.db");
   openWriter(path, storeModules).close();
   using closing = new DisposableStack();
@@ -96,7 +99,7 @@ export function fillLargeState(
     [1, "selfplay"],
     [2, "evaluation"],
   ] as const)
-    db.prepare("INSERT INTO work_lanes VALUES (?, ?, ?, 'hex8_2p', '{}', NULL, '[]')").run(lane, kind, kind);
+    db.prepare(filled("INSERT INTO work_lanes VALUES (?, ?, ?, 'hex8_2p', '{}', NULL, '[]')")).run(lane, kind, kind);
   for (const [sql, rows] of [
     [JOBS, jobs],
     [EVENTS, events],
@@ -104,12 +107,11 @@ export function fillLargeState(
     [PRODUCED, artifacts],
     [NODES, nodes],
   ] as const)
-    db.prepare(sql.replaceAll("$now", String(now))).run(rows);
-  for (const sql of [CONSUMER, SUBSCRIPTION]) db.exec(sql.replaceAll("$now", String(now)));
-  for (const sql of OTHERS)
-    db.prepare(`${NUMBERS} INSERT INTO ${sql.replaceAll("$now", String(now))} FROM n`).run(others);
-  db.prepare("INSERT INTO sync_books VALUES ('hex8_2p', 'node1', 'produced', '', ?)").run(artifacts * 4);
-  db.prepare("INSERT INTO sync_books VALUES ('hex8_2p', 'node1', 'durable', '', ?)").run(artifacts * 4);
+    db.prepare(filled(sql)).run(rows);
+  for (const sql of [CONSUMER, SUBSCRIPTION]) db.exec(filled(sql));
+  for (const sql of OTHERS) db.prepare(`${NUMBERS} INSERT INTO ${filled(sql)} FROM n`).run(others);
+  for (const entry of ["produced", "durable"])
+    db.prepare(filled(`INSERT INTO sync_books VALUES ('hex8_2p', 'node1', '${entry}', '', ?)`)).run(artifacts * 4);
   db.exec("COMMIT");
   return path;
 }

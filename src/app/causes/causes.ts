@@ -1,29 +1,30 @@
 /** Everything that is wrong, as one list: what `why`, `status`, `health` and the live view read. */
 import { isIll, type NodeView, type SystemHealth } from "../../cluster/index.ts";
 import { type Cause, causeOf, isWell, rootCauses } from "../../daemons/index.ts";
-import type { ConfigSnapshot, PipelineSnapshot } from "../../pipeline/index.ts";
-import { causeOfDaemon, causeOfFault, diagnose, type statusOf } from "../../surfaces/index.ts";
+import type { ConfigStanding, PipelineSnapshot } from "../../pipeline/index.ts";
+import { causeOfDaemon, causeOfFault, diagnose, type troubleFacts } from "../../surfaces/index.ts";
 import type { JobView } from "../../work/index.ts";
 import { configCause } from "./config-cause.ts";
 import type { WorkFacts } from "./facts.ts";
 import { illNodeCause } from "./job-cause.ts";
-import { namedCause, namedConfig } from "./named.ts";
+import { namedCause, namedStanding, namedSuspects } from "./named.ts";
 
-type Status = ReturnType<typeof statusOf>;
-type DaemonRow = Status["daemons"][number];
+type DaemonRow = ReturnType<typeof troubleFacts>["daemons"][number];
 
 export interface CauseSources {
   now(): number;
   /** A text in which nodes stand by their names. */
   named(text: string): string;
-  /** The pipeline as it stands on disk. */
-  pipeline(): PipelineSnapshot;
+  /** The pipeline as it stands on disk: all configs, or the one that is named. */
+  pipeline(only?: string): PipelineSnapshot;
+  /** Where every config stands, without its history. */
+  standings(): readonly ConfigStanding[];
   /** The jobs of the stage at which a config is. */
   jobsOf(configKey: string): readonly JobView[];
   work(): WorkFacts;
   daemons(): readonly DaemonRow[];
-  fault(): Status["fault"];
-  status(): Status;
+  fault(): ReturnType<typeof troubleFacts>["fault"];
+  troubles(): ReturnType<typeof troubleFacts>;
   openAlerts(): Readonly<Record<"critical" | "error" | "warning", number>>;
   /** All nodes. */
   nodes(): readonly NodeView[];
@@ -73,32 +74,47 @@ export function createCauses(sources: CauseSources) {
       return causeOfDaemon(row, now);
     };
   };
-  const judged = (): PipelineSnapshot => {
-    const found = sources.pipeline();
+  /** Why a config stands still, said with the names that people use. */
+  const judge = () => {
     const { named } = sources;
     const now = sources.now();
     const [work, unitCause, fault] = [sources.work(), unitCauses(now), causeOfFault(sources.fault(), now)];
-    const withCause = (config: ConfigSnapshot): ConfigSnapshot => {
+    return (given: ConfigStanding): ReturnType<typeof namedStanding> & { readonly cause: Cause | null } => {
+      const config = namedStanding(given, named);
       const cause = configCause({ config, jobs: sources.jobsOf(config.config_key), work, unitCause, fault });
       return { ...config, cause: cause && namedCause(cause, named) };
     };
-    return { ...found, configs: found.configs.map((config) => withCause(namedConfig(config, named))) };
+  };
+  const snapshot = (only?: string): PipelineSnapshot => {
+    const found = sources.pipeline(only);
+    const judged = judge();
+    const configs = found.configs.map((config) => ({
+      ...config,
+      ...judged(config),
+      suspects: namedSuspects(config.suspects, sources.named),
+    }));
+    return { ...found, configs };
+  };
+  const causesOf = (standings: readonly ConfigStanding[]): Cause[] => {
+    if (standings.length === 0) return [];
+    const judged = judge();
+    return standings.flatMap((standing) => judged(standing).cause ?? []);
   };
   /** Each root once, worst first. */
   const all = (): Cause[] => {
     const now = sources.now();
     const { critical, error, warning } = sources.openAlerts();
-    const status = sources.status();
+    const facts = sources.troubles();
     return rootCauses([
-      ...diagnose(status, now, { critical, error, warning }),
-      ...judged().configs.flatMap(({ cause }) => (cause == null ? [] : [cause])),
+      ...diagnose(facts, now, { critical, error, warning }),
+      ...causesOf(sources.standings()),
       ...illNodes(sources.nodes()),
-      ...healthCause(sources.health(), status.uptime_seconds),
+      ...healthCause(sources.health(), facts.uptime_seconds),
     ]).map((cause) => namedCause(cause, sources.named));
   };
   return {
     /** The pipeline, and for each config why it stands still. */
-    snapshot: judged,
+    snapshot,
     all,
   };
 }

@@ -1,12 +1,12 @@
 /** Why a config does not go on: from the config over its stage, its units and jobs, to the node and the gate there. Pure. */
 import { type Cause, type CauseAdvice, causeOf } from "../../daemons/index.ts";
-import { type ConfigSnapshot, type UnitWait, unitsOf } from "../../pipeline/index.ts";
+import { type ConfigStanding, type UnitWait, unitsOf } from "../../pipeline/index.ts";
 import type { JobView } from "../../work/index.ts";
 import type { WorkFacts } from "./facts.ts";
 import { jobCause } from "./job-cause.ts";
 
 export interface ConfigFacts {
-  readonly config: ConfigSnapshot;
+  readonly config: ConfigStanding;
   /** Of the stage at which it is. */
   readonly jobs: readonly JobView[];
   readonly work: WorkFacts;

@@ -1,6 +1,6 @@
 /** Names before ids: what people read calls a node as they do. */
 import type { Cause } from "../../daemons/index.ts";
-import type { ConfigSnapshot } from "../../pipeline/index.ts";
+import type { ConfigSnapshot, ConfigStanding } from "../../pipeline/index.ts";
 import type { Why } from "../../surfaces/index.ts";
 
 type Named = (text: string) => string;
@@ -23,22 +23,20 @@ const typed = (named: Named, subject: string): string => {
   return name.includes(" ") ? subject : name;
 };
 
-/** A config with its waits, failures and suspects by name. */
-export const namedConfig = (config: ConfigSnapshot, named: Named): ConfigSnapshot => ({
+/** Where a config stands, with its waits and failures by name; nothing else of it. */
+export const namedStanding = ({ waits, failures, ...config }: ConfigStanding, named: Named): ConfigStanding => ({
   ...config,
-  waits: config.waits.map((wait) => ({
+  waits: waits.map((wait) => ({
     ...wait,
     for: named(wait.for),
     actual: value(named, wait.actual),
     required: value(named, wait.required),
   })),
-  failures: config.failures.map((failure) => ({ ...failure, message: named(failure.message) })),
-  suspects: config.suspects.map((suspect) => ({
-    ...suspect,
-    label: named(suspect.producer),
-    reason: named(suspect.reason),
-  })),
+  failures: failures.map((failure) => ({ ...failure, message: named(failure.message) })),
 });
+
+export const namedSuspects = (suspects: ConfigSnapshot["suspects"], named: Named): ConfigSnapshot["suspects"] =>
+  suspects.map((suspect) => ({ ...suspect, label: named(suspect.producer), reason: named(suspect.reason) }));
 
 export const namedWhy = (why: Why, named: Named): Why => ({
   ...why,

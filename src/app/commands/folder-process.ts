@@ -119,7 +119,7 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
   const pipeline = createPipelineConsole({ router, store, clock, queue: work.queue, catalog });
   const why = (subject: string) =>
     whyJobOrNode(subject, { queue: work.queue, book, recovery, now: clock.now() }) ??
-    whyConfig(subject, pipeline.snapshot(), () => []);
+    whyConfig(subject, pipeline.snapshot(subject), () => []);
   return {
     store,
     clock,

@@ -127,10 +127,12 @@ export class UnitRuntime {
     return this.#ending;
   }
 
-  status(): UnitStatus[] {
+  /** Of those that are named, all unless said: each is asked how it is, and some read rows for it. */
+  status(names?: readonly string[]): UnitStatus[] {
     const why = this.#begun ? this.#offDuty() : undefined;
     const roots = this.waiting();
-    return this.#units.map((live) => {
+    const asked = names === undefined ? this.#units : this.#units.filter(({ unit }) => names.includes(unit.name));
+    return asked.map((live) => {
       const status = live.status();
       const paused = status.subscribed ? null : (why?.get(status.name) ?? waitWords(roots.get(status.name)));
       return paused === null ? status : { ...status, message: `paused: ${paused}` };

@@ -180,6 +180,13 @@ export const consumerStatus = (store: Reader): ConsumerStatus[] =>
      FROM consumers c ORDER BY c.consumer`,
   );
 
+/** How far each consumer that is present is behind, furthest first. */
+export const consumersBehind = (store: Reader): Pick<ConsumerStatus, "consumer" | "lag">[] =>
+  store.read(
+    `SELECT consumer, (SELECT coalesce(max(seq), 0) FROM events) - low_water AS lag FROM consumers
+     WHERE expired_at IS NULL ORDER BY lag DESC, consumer`,
+  );
+
 export interface Suppression {
   /** Event name and what was the same: its content's hash or the fields that the row names. */
   readonly dedup_key: string;

@@ -91,7 +91,8 @@ export interface ControlPorts {
   readonly address: () => SurfaceAddress;
   phase(): Phase;
   readiness(): Readiness;
-  units(): readonly UnitStatus[];
+  /** All, or those that are named. */
+  units(names?: readonly string[]): readonly UnitStatus[];
   audit(): Promise<AuditReport>;
   /** Who declares to emit an event, and which units to hear it. */
   wiringOf(eventType: string): { readonly emitters: readonly string[]; readonly hearers: readonly string[] };

@@ -15,7 +15,7 @@ export const pipelineOf = ({ pipeline }: ControlPorts): PipelineConsole => {
 /** The pipeline, if it has this config. */
 function pipelineWith(ports: ControlPorts, configKey: string): PipelineConsole {
   const pipeline = pipelineOf(ports);
-  const known = pipeline.snapshot().configs.map(({ config_key }) => config_key);
+  const known = pipeline.configKeys();
   if (known.includes(configKey)) return pipeline;
   throw OperatingError.notFound("CONFIG_NOT_FOUND", `no loop runs for '${configKey}'.${didYouMean(configKey, known)}`, {
     hint:
@@ -40,11 +40,7 @@ export const decisionOf = ({
 });
 
 export const pipelineRoutes: readonly Route[] = [
-  handle(wire.getPipeline, ({ ports, query: { config_key: only } }) => {
-    const snapshot = pipelineOf(ports).snapshot();
-    if (only === undefined) return snapshot;
-    return { ...snapshot, configs: snapshot.configs.filter(({ config_key }) => config_key === only) };
-  }),
+  handle(wire.getPipeline, ({ ports, query: { config_key: only } }) => pipelineOf(ports).snapshot(only)),
   handle(wire.getPipelineHistory, ({ ports, params: { config: configKey }, query: { stage, limit } }) => ({
     history: pipelineWith(ports, configKey).history({ configKey, limit, ...defined({ stage }) }),
   })),

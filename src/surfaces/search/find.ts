@@ -40,8 +40,7 @@ const ifKnown = (look: () => readonly Found[]): readonly Found[] => {
   }
 };
 
-const configs: Place = (text, { pipeline }) =>
-  named("config", same(pipeline?.snapshot().configs.map(({ config_key }) => config_key) ?? []), text);
+const configs: Place = (text, { pipeline }) => named("config", same(pipeline?.configKeys() ?? []), text);
 
 const jobs: Place = (text, { work }) => {
   const job = /^w?\d{1,15}$/.test(text) ? work.queue.show(text.startsWith("w") ? text : `w${text}`) : undefined;

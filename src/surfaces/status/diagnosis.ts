@@ -16,10 +16,11 @@ export interface OpenAlerts {
 }
 
 /** What it judges by. */
-export type StatusFacts = Pick<
-  Status,
-  "fault" | "router" | "journal" | "dead_letters" | "readiness" | "daemons" | "started_at"
->;
+export interface StatusFacts extends Pick<Status, "fault" | "dead_letters" | "readiness" | "daemons" | "started_at"> {
+  readonly router: Pick<Status["router"], "open_breakers">;
+  /** Consumers that are present. */
+  readonly journal: { readonly consumers: readonly { readonly consumer: string; readonly lag: number }[] };
+}
 
 /** A consumer so many journal rows behind is worth a look. */
 const MUCH_LAG = 10_000;
@@ -183,7 +184,7 @@ export function diagnose(status: StatusFacts, nowMs: number, alerts?: OpenAlerts
       ),
     ),
     ...journal.consumers
-      .filter(({ lag, expired_at }) => lag >= MUCH_LAG && expired_at === null)
+      .filter(({ lag }) => lag >= MUCH_LAG)
       .map(({ consumer, lag }) =>
         causeOf("warn", "consumer_behind", consumer, `${printable(consumer)} is ${number(lag)} events behind`, {
           actual: lag,

@@ -1,5 +1,5 @@
 /** What `/status` shows, instants in milliseconds: the state of the whole process, from counters and indexes alone, so that asking costs little. */
-import { consumerStatus, journalBytes, suppressions } from "../../router/index.ts";
+import { consumerStatus, consumersBehind, journalBytes, suppressions } from "../../router/index.ts";
 import type { ControlPorts } from "../http/ports.ts";
 
 export type StatusSources = Pick<
@@ -14,8 +14,7 @@ export function overviewOf(sources: StatusSources & Pick<ControlPorts, "alerts">
   const { router, daemons, started, version } = sources;
   const stats = router.getStats();
   const rows = daemons.report();
-  const present = consumerStatus(router.store).filter(({ expired_at }) => expired_at === null);
-  const last = present.toSorted((a, b) => b.lag - a.lag)[0];
+  const present = consumersBehind(router.store);
   const { pending, retrying } = router.deadLetters.counts();
   const { critical, error, warning } = sources.alerts.counts("open");
   return {
@@ -31,13 +30,30 @@ export function overviewOf(sources: StatusSources & Pick<ControlPorts, "alerts">
     events: { since_start: stats.total_events, head: stats.journal_head, bytes: journalBytes(router.store) },
     consumers: {
       present: present.length,
-      last: last === undefined ? null : { consumer: last.consumer, lag: last.lag },
+      last: present[0] ?? null,
     },
     dead_letters: { pending, retrying },
-    copies: sources.units().find(({ name }) => name === "replication_daemon")?.message ?? "",
+    copies: sources.units(["replication_daemon"])[0]?.message ?? "",
     alerts: { critical, error, warning },
   };
 }
+
+/** What is judged with every look: of all that `statusOf` tells, only what says that something is wrong. */
+export const troubleFacts = ({
+  router,
+  daemons,
+  readiness,
+  started,
+}: Pick<StatusSources, "router" | "daemons" | "readiness" | "started">) => ({
+  started_at: started.at,
+  uptime_seconds: started.agoMs() / 1_000,
+  fault: router.store.fault,
+  router: { open_breakers: router.openBreakers() },
+  journal: { consumers: consumersBehind(router.store) },
+  dead_letters: router.deadLetters.counts(),
+  readiness: readiness(),
+  daemons: daemons.report(),
+});
 
 /** Seed 003's runbook greps for `event_subscription_status` and `handler_timeouts`. */
 export function statusOf(sources: StatusSources) {

@@ -33,11 +33,12 @@ import {
   configs,
   createPipelineConsole,
   pipelineSnapshot,
+  pipelineStandings,
   pipelineUnits,
   stageJobs,
 } from "../../../src/pipeline/index.ts";
 import { createWriteSet, EventRouter } from "../../../src/router/index.ts";
-import { statusOf } from "../../../src/surfaces/index.ts";
+import { troubleFacts } from "../../../src/surfaces/index.ts";
 import { createSyncServices, syncUnits } from "../../../src/sync/index.ts";
 import { createWorkServices, type WorkQueue, workSettings, workUnits } from "../../../src/work/index.ts";
 import { testServices } from "../../unit/pipeline/services.ts";
@@ -237,21 +238,13 @@ export function bootMain(around: Surroundings): MainProcess {
   mine.causes = createCauses({
     now: () => clock.now(),
     named: (text) => nodes.named(text),
-    pipeline: () => pipelineSnapshot(snapshotOf, clock.now()),
+    pipeline: (only) => pipelineSnapshot(snapshotOf, clock.now(), only),
+    standings: () => pipelineStandings(snapshotOf, clock.now()),
     jobsOf: (configKey) => stageJobs({ store }, configKey).flatMap((id) => queue.show(id) ?? []),
     work: () => workFacts({ queue, book: nodes, now: clock.now() }),
     daemons: () => manager.report(),
     fault: () => store.fault,
-    status: () =>
-      statusOf({
-        router,
-        daemons: manager,
-        units: () => runtime.status(),
-        readiness: () => runtime.readiness(),
-        phase: () => "ready",
-        started,
-        version: VERSION,
-      }),
+    troubles: () => troubleFacts({ router, daemons: manager, readiness: () => runtime.readiness(), started }),
     openAlerts: () => cluster.alerts.counts("open"),
     nodes: () => nodes.list(),
     health: () => undefined,

@@ -53,6 +53,17 @@ const groups = (store: Reader, condition: string, ...params: number[]): LetterGr
 
 export const pendingByConsumer = (store: Reader): LetterGroup[] => groups(store, "status = 'pending'");
 
+/** How many letters of one consumer wait, by their kept counts, and since when by the first of them; undefined if none does. */
+export function pendingOf(store: Reader, consumer: string) {
+  const [found] = store.read<{ pending: number; oldestAt: number }>(
+    `SELECT (SELECT coalesce(sum(letters), 0) FROM dead_letter_counts WHERE consumer = ?1 AND status = 'pending') AS pending,
+       (SELECT min(first_failed_at) FROM
+         (SELECT first_failed_at FROM dead_letters WHERE consumer = ?1 AND status = 'pending' ORDER BY seq LIMIT 100)) AS oldestAt`,
+    consumer,
+  );
+  return found === undefined || found.pending === 0 ? undefined : found;
+}
+
 /** Discarded letters that clean-up would delete. */
 export const discardedBefore = (store: Reader, resolvedBefore: number): LetterGroup[] =>
   groups(store, "status = 'discarded' AND resolved_at < ?", resolvedBefore);
