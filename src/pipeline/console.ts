@@ -9,7 +9,7 @@ import type { ConfigSnapshot, PipelineSnapshot } from "./snapshot.ts";
 import { type ConfigKey, configs, iterations, type Knob, type SearchMethod, type Stage } from "./stage/index.ts";
 import { holdKnob, requestSearch, steeringView } from "./steering/index.ts";
 import { stageHistory } from "./tables.ts";
-import { pipelineSnapshot, pipelineStandings, plannedBooks } from "./views.ts";
+import { ladderOf, pipelineSnapshot, pipelineStandings, plannedBooks } from "./views.ts";
 
 export interface PipelineConsoleParts extends ByHandPorts {
   readonly queue: WorkQueue;
@@ -159,6 +159,7 @@ export function createPipelineConsole(parts: PipelineConsoleParts) {
   return {
     /** Of all configs, or of one. */
     snapshot,
+    ladder: (configKey: string) => ladderOf(parts, clock.now(), configKey),
     configKeys: () => pipelineStandings(parts, clock.now()).map(({ config_key }) => config_key),
     history: ({ configKey, stage, limit }: { configKey: string; stage?: Stage; limit: number }) =>
       stageHistory(store, { configKey, limit, ...defined({ stage }) }),

@@ -107,6 +107,28 @@ export const trend = lazy(() =>
     .meta({ id: "Trend" }),
 );
 
+const stability = lazy(() =>
+  z
+    .looseObject({
+      volatility: z.number().describe("0 for gains that differ by no more than their intervals explain, to 1."),
+      level: z.enum(["stable", "developing", "volatile"]),
+      weight: z.number().describe("How much the check of a champion counts."),
+      gates: z.int(),
+    })
+    .optional(),
+);
+
+export const ladder = lazy(() =>
+  z
+    .looseObject({
+      config_key: z.string(),
+      champion: champion().nullable(),
+      ladder: z.array(rated()),
+      stability: stability(),
+    })
+    .meta({ id: "Ladder" }),
+);
+
 const config = lazy(() =>
   z
     .looseObject({
@@ -150,14 +172,7 @@ const config = lazy(() =>
       champion: champion().nullable(),
       champions: z.array(champion()),
       ladder: z.array(rated()),
-      stability: z
-        .looseObject({
-          volatility: z.number().describe("0 for gains that differ by no more than their intervals explain, to 1."),
-          level: z.enum(["stable", "developing", "volatile"]),
-          weight: z.number().describe("How much the check of a champion counts."),
-          gates: z.int(),
-        })
-        .optional(),
+      stability: stability(),
       verdicts: z.object({ promote: z.int(), reject: z.int(), inconclusive: z.int() }),
       expected_false_promotions: z.number(),
       quality: z.looseObject({ score: z.number(), band: z.string() }).nullable(),
@@ -192,6 +207,7 @@ const config = lazy(() =>
 export const snapshot = lazy(() => z.object({ at: instant, configs: z.array(config()) }).meta({ id: "Loop" }));
 
 export type PipelineSnapshot = Given<z.output<ReturnType<typeof snapshot>>>;
+export type LadderView = Given<z.output<ReturnType<typeof ladder>>>;
 export type ConfigSnapshot = PipelineSnapshot["configs"][number];
 export type StageView = ConfigSnapshot["stages"][number];
 export type GateView = ConfigSnapshot["gates"][number];

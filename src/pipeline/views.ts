@@ -10,6 +10,7 @@ import type {
   ChampionView,
   ConfigSnapshot,
   GateView,
+  LadderView,
   LossPoint,
   PipelineSnapshot,
   Rated,
@@ -222,9 +223,8 @@ function standingOf(view: View): ConfigStanding {
   };
 }
 
-function configView(view: View): ConfigSnapshot {
-  const { configKey, plan, at, row, rows, store } = view;
-  const champions = championHistory(store, configKey)
+const championsOf = ({ store, configKey }: View): ChampionView[] =>
+  championHistory(store, configKey)
     .reverse()
     .map(({ model, generation, iteration, at: since, cause }) => ({
       model,
@@ -233,6 +233,10 @@ function configView(view: View): ConfigSnapshot {
       since,
       by: cause,
     }));
+
+function configView(view: View): ConfigSnapshot {
+  const { configKey, plan, at, row, rows, store } = view;
+  const champions = championsOf(view);
   const gates = gatesOf(view);
   const verdicts = { promote: 0, reject: 0, inconclusive: 0 };
   for (const { verdict } of gates) verdicts[verdict] += 1;
@@ -291,6 +295,19 @@ export const pipelineSnapshot = (ports: SnapshotPorts, now: number, only?: strin
   at: now,
   configs: viewsOf(ports, now, only).map(configView),
 });
+
+/** The ladder of one config, without its history; undefined where it is not planned. */
+export function ladderOf(ports: SnapshotPorts, now: number, configKey: string): LadderView | undefined {
+  const [view] = viewsOf(ports, now, configKey);
+  if (view === undefined) return undefined;
+  const champions = championsOf(view);
+  return {
+    config_key: configKey,
+    champion: champions.at(-1) ?? null,
+    ladder: ladderView(view, champions),
+    ...defined({ stability: stabilityUpTo(view.store, configKey) }),
+  };
+}
 
 /** Where every config stands. */
 export const pipelineStandings = (ports: SnapshotPorts, now: number): ConfigStanding[] =>

@@ -24,7 +24,7 @@ import type { Answering } from "../../surfaces/commands/index.ts";
 import {
   allRoutes,
   answerHere,
-  answerOf,
+  answerOnce,
   type ControlPorts,
   createTokens,
   createWrites,
@@ -180,8 +180,8 @@ export function openFolderProcess(around: FolderSurroundings): Answering | undef
     return {
       leftAt: lastSign(reader),
       raw,
-      call: async (route, ...input) => answerOf(route, await raw(route, ...input)),
-      read: answerOf,
+      call: async (route, ...input) => answerOnce(route, await raw(route, ...input)),
+      read: answerOnce,
       [Symbol.dispose]: () => reader.close(),
     };
   } catch (thrown) {

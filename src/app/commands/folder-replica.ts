@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { OperatingError } from "../../kernel/index.ts";
 import type { Answering } from "../../surfaces/commands/index.ts";
-import { answerOf } from "../../surfaces/index.ts";
+import { answerOnce, unknownConfig } from "../../surfaces/index.ts";
 import { readReplica } from "../worker/node-replica.ts";
 
 interface ModelQuery {
@@ -23,26 +23,38 @@ export function openReplica(dataDir: string): Answering | undefined {
   const kept = readReplica(dataDir);
   if (kept === undefined) return undefined;
   const { url, at, models, pipeline } = kept;
-  const answers: Readonly<Record<string, (query: ModelQuery) => unknown>> = {
+  const ladderOf = (configKey: string) => {
+    const found = pipeline.configs.find(({ config_key }) => config_key === configKey);
+    if (found !== undefined) {
+      const { config_key, champion, ladder, stability } = found;
+      return { config_key, champion, ladder, stability };
+    }
+    throw unknownConfig(
+      configKey,
+      pipeline.configs.map(({ config_key }) => config_key),
+    );
+  };
+  const answers: Readonly<Record<string, (query: ModelQuery, params: { readonly config: string }) => unknown>> = {
     listModels: ({ config_key, stage, limit = 100 }) => ({
       models: models.models
         .filter((one) => (config_key ?? one.config_key) === one.config_key && (stage ?? one.stage) === one.stage)
         .slice(0, limit),
     }),
-    getPipeline: () => pipeline,
+    getLadder: (_, { config }) => ladderOf(config),
     getLoop: () => pipeline,
   };
   const raw: Answering["raw"] = async (route, ...[input]) => {
     const answer = answers[route.id];
     if (answer === undefined) throw elsewhere(url);
-    return answer(((input as { query?: ModelQuery } | undefined)?.query ?? {}) as ModelQuery) as never;
+    const { query = {}, params } = (input ?? {}) as { query?: ModelQuery; params?: { config: string } };
+    return answer(query, params ?? { config: "" }) as never;
   };
   return {
     leftAt: at,
     replicaOf: url,
     raw,
-    call: async (route, ...input) => answerOf(route, await raw(route, ...input)),
-    read: answerOf,
+    call: async (route, ...input) => answerOnce(route, await raw(route, ...input)),
+    read: answerOnce,
     [Symbol.dispose]: () => {},
   };
 }

@@ -17,7 +17,7 @@ const SECOND_AFTER_MS = 1_000;
 
 /** The terminal of this process. Signals, a reader that went away and a dead npm all abort the one signal. */
 export function openTerminal(process: NodeJS.Process, clock: Clock): Terminal {
-  const { stdin, stdout, stderr, env } = process;
+  const { stdout, stderr, env } = process;
   const ending = new AbortController();
   let askedAt: number | undefined;
   let forced = false;
@@ -59,7 +59,10 @@ export function openTerminal(process: NodeJS.Process, clock: Clock): Terminal {
       err: writeTo(stderr),
       env,
       cwd: process.cwd(),
-      stdin,
+      // Few commands read it, and it takes longer to open than most of them to run.
+      get stdin() {
+        return process.stdin;
+      },
       isTerminal: stdout.isTTY === true,
       get columns() {
         return stdout.columns ?? 100;

@@ -47,7 +47,7 @@ async function leaderIn(thrown: unknown, dataDir: string): Promise<Endpoint | un
 
 /** What it takes to ask is loaded by those who ask. */
 async function connect(dataDir: string, endpoint: EndpointFile): Promise<MainProcess> {
-  const [{ callTo, sendTo }, { openChannel }, { answerOf }, { livez }] = await Promise.all([
+  const [{ sendTo }, { openChannel }, { answerOnce }, { livez }] = await Promise.all([
     import("../client/call.ts"),
     import("../client/channel.ts"),
     import("../http/wire.ts"),
@@ -79,9 +79,9 @@ async function connect(dataDir: string, endpoint: EndpointFile): Promise<MainPro
   return {
     dataDir,
     endpoint,
-    call: (route, ...[input]) => callTo({ send }, route, input),
+    call: async (route, ...[input]) => answerOnce(route, await sendTo({ send }, route, input)),
     raw: (route, ...[input]) => sendTo({ send }, route, input),
-    read: answerOf,
+    read: answerOnce,
     [Symbol.dispose]: () => {
       leader?.close();
       channel.close();

@@ -49,7 +49,7 @@ export function findEndpoint(dataDir: string): EndpointFile | undefined {
   const text = readEndpoint(dataDir);
   if (text === undefined) return undefined;
   try {
-    const found = endpointFile.parse(JSON.parse(text));
+    const found = endpointFile.parse(JSON.parse(text), { jitless: true });
     process.kill(found.pid, 0);
     return found;
   } catch (thrown) {

@@ -166,8 +166,14 @@ export function addressOf<W extends WireRoute>(route: W, ...[input]: InputArgs<W
 }
 
 /** Reads what a route answered. */
-export function answerOf<W extends WireRoute>(route: W, raw: unknown): Answer<W> {
-  const read = z.safeDecode(route.answer, raw as never);
+export const answerOf = <W extends WireRoute>(route: W, raw: unknown): Answer<W> => readAnswer(route, raw, {});
+
+/** The same for who asks once and ends: to compile a schema takes longer than to read one answer without that. */
+export const answerOnce = <W extends WireRoute>(route: W, raw: unknown): Answer<W> =>
+  readAnswer(route, raw, { jitless: true });
+
+function readAnswer<W extends WireRoute>(route: W, raw: unknown, how: { readonly jitless?: boolean }): Answer<W> {
+  const read = z.safeDecode(route.answer, raw as never, how);
   if (read.success) return read.data as Answer<W>;
   const { issues } = read.error;
   // A neighbour of a newer version may have a word that is not known here; that is no reason not to understand the rest.

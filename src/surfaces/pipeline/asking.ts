@@ -1,8 +1,8 @@
 /** What the commands of the pipeline ask of the running process. */
-import { didYouMean, OperatingError } from "../../kernel/index.ts";
 import { askEither } from "../cli/answers.ts";
 import { answer, type Shell } from "../cli/shell.ts";
 import type { Answer, RawAnswer } from "../http/wire.ts";
+import { unknownConfig } from "./unknown-config.ts";
 import type { getPipeline as route } from "./wire.ts";
 
 export type Pipeline = Answer<typeof route>;
@@ -12,13 +12,10 @@ type RawConfig = RawAnswer<typeof route>["configs"][number];
 function configIn<C extends { readonly config_key: string }>(configs: readonly C[], configKey: string): C {
   const found = configs.find(({ config_key }) => config_key === configKey);
   if (found !== undefined) return found;
-  const known = configs.map(({ config_key }) => config_key);
-  throw OperatingError.notFound("CONFIG_NOT_FOUND", `no loop runs for '${configKey}'.${didYouMean(configKey, known)}`, {
-    hint:
-      known.length === 0
-        ? "No config is trained here yet. Start one: 'ringrift train othello6_2p'."
-        : `Configs here: ${known.join(", ")}.`,
-  });
+  throw unknownConfig(
+    configKey,
+    configs.map(({ config_key }) => config_key),
+  );
 }
 
 /** Figures need an edge: where lines may be as long as they like, this is it. */

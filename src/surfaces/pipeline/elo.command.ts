@@ -4,27 +4,30 @@ import { printable, shorten } from "../cli/text.ts";
 import { wholeNumber } from "../cli/values.ts";
 import { stabilityWords } from "./words.ts";
 
+/** Figures need an edge: where lines may be as long as they like, this is it. */
+const MAX_WIDTH = 120;
+
 const show = async (configKey: string, limit: number, shell: Shell) => {
   const { dim } = shell.paint;
   // Whoever only reads the help needs no schemas.
-  const [{ showConfig }, { ladderLines }] = await Promise.all([import("./asking.ts"), import("./ladder.ts")]);
-  return showConfig(
-    configKey,
-    shell,
-    ({ config_key, ladder, stability }) => ({ config_key, ladder, stability }),
-    (config, _, width) => {
-      const label = printable(config.config_key);
-      const lines = ladderLines(config, { paint: shell.paint, width }, { max: limit, indent: 0, label });
-      if (lines.length === 0) return [`no player of ${label} has a rating yet`];
-      const hidden = config.ladder.length - (lines.length - 1);
-      return [
-        ...lines.map((line) => shorten(line, width)),
-        ...(hidden > 0 ? [dim(`and ${hidden} more; --limit shows them`)] : []),
-        ...(config.stability === undefined ? [] : [dim(stabilityWords(config.stability))]),
-        dim("Elo with 95 % intervals, only from rating games. Do not compare configs."),
-      ];
-    },
-  );
+  const [{ showAnswer }, { ladderLines }, { getLadder }] = await Promise.all([
+    import("../cli/answers.ts"),
+    import("./ladder.ts"),
+    import("./wire.ts"),
+  ]);
+  return showAnswer(shell, getLadder, { params: { config: configKey } }, (config) => {
+    const label = printable(config.config_key);
+    const width = Math.min(shell.width, MAX_WIDTH);
+    const lines = ladderLines(config, { paint: shell.paint, width }, { max: limit, indent: 0, label });
+    if (lines.length === 0) return [`no player of ${label} has a rating yet`];
+    const hidden = config.ladder.length - (lines.length - 1);
+    return [
+      ...lines.map((line) => shorten(line, width)),
+      ...(hidden > 0 ? [dim(`and ${hidden} more; --limit shows them`)] : []),
+      ...(config.stability === undefined ? [] : [dim(stabilityWords(config.stability))]),
+      dim("Elo with 95 % intervals, only from rating games. Do not compare configs."),
+    ];
+  });
 };
 
 /** `ringrift elo`: the ladder of a config. */

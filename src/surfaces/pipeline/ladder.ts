@@ -10,6 +10,8 @@ const MAX_NAME = 16;
 const MAX_BAR = 60;
 const MIN_BAR = 8;
 
+type Ladder = Pick<ConfigSnapshot, "ladder" | "champion">;
+
 /** An opponent counts as passed once the lower end of the interval lies above it. */
 export const isPassed = (anchor: Rated, champion: Rated): boolean => champion.low > anchor.elo;
 
@@ -17,7 +19,7 @@ export const isPassed = (anchor: Rated, champion: Rated): boolean => champion.lo
  * At most so many rungs, best first: the champion of today, then the anchors nearest to it, then other champions, evenly
  * over the whole climb with the first one among them.
  */
-export function chosenRungs(config: ConfigSnapshot, max: number): Rated[] {
+export function chosenRungs(config: Ladder, max: number): Rated[] {
   const ladder = config.ladder.toSorted((a, b) => b.elo - a.elo);
   if (ladder.length <= max) return ladder;
   const champion = championRating(config);
@@ -35,7 +37,7 @@ export function chosenRungs(config: ConfigSnapshot, max: number): Rated[] {
 
 /** A line for each rung under a scale; `width` is all that there is, `indent` blanks before each. */
 export function ladderLines(
-  config: ConfigSnapshot,
+  config: Ladder,
   { paint, width }: Pick<Shell, "paint" | "width">,
   { max, indent, label }: { max: number; indent: number; label: string },
 ): string[] {

@@ -1,7 +1,8 @@
-import { defined, didYouMean, OperatingError } from "../../kernel/index.ts";
+import { defined, OperatingError } from "../../kernel/index.ts";
 import type { PipelineConsole, PipelineDecision } from "../../pipeline/index.ts";
 import type { ControlPorts } from "../http/ports.ts";
 import { type Call, handle, type Route } from "../http/route.ts";
+import { unknownConfig } from "./unknown-config.ts";
 import * as wire from "./wire.ts";
 
 export const pipelineOf = ({ pipeline }: ControlPorts): PipelineConsole => {
@@ -17,12 +18,7 @@ function pipelineWith(ports: ControlPorts, configKey: string): PipelineConsole {
   const pipeline = pipelineOf(ports);
   const known = pipeline.configKeys();
   if (known.includes(configKey)) return pipeline;
-  throw OperatingError.notFound("CONFIG_NOT_FOUND", `no loop runs for '${configKey}'.${didYouMean(configKey, known)}`, {
-    hint:
-      known.length === 0
-        ? "No config is trained here yet. Start one: 'ringrift train othello6_2p'."
-        : `Configs here: ${known.join(", ")}.`,
-  });
+  throw unknownConfig(configKey, known);
 }
 
 interface DecisionBody {
@@ -41,6 +37,12 @@ export const decisionOf = ({
 
 export const pipelineRoutes: readonly Route[] = [
   handle(wire.getPipeline, ({ ports, query: { config_key: only } }) => pipelineOf(ports).snapshot(only)),
+  handle(wire.getLadder, ({ ports, params: { config: configKey } }) => {
+    const pipeline = pipelineOf(ports);
+    const found = pipeline.ladder(configKey);
+    if (found === undefined) throw unknownConfig(configKey, pipeline.configKeys());
+    return found;
+  }),
   handle(wire.getPipelineHistory, ({ ports, params: { config: configKey }, query: { stage, limit } }) => ({
     history: pipelineWith(ports, configKey).history({ configKey, limit, ...defined({ stage }) }),
   })),

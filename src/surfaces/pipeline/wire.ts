@@ -3,9 +3,9 @@
 import { z } from "zod";
 import { field } from "../../events/fields.ts";
 import { lazy } from "../../kernel/index.ts";
-import { books, failure, snapshot, stage, value } from "../../pipeline/snapshot.ts";
+import { books, failure, ladder, snapshot, stage, value } from "../../pipeline/snapshot.ts";
 import { encoderOf } from "../http/encode.ts";
-import { document, note, problem, time, whole } from "../http/fields.ts";
+import { document, name, note, problem, time, whole } from "../http/fields.ts";
 import { PROBLEM_TYPE } from "../http/problem.ts";
 import { type Answer, defineRoute, type RawAnswer } from "../http/wire.ts";
 
@@ -23,6 +23,14 @@ export const getPipeline = defineRoute("getLoop", "GET /v1/loop", {
   query: () => z.strictObject({ config_key: field.config_key.optional().describe("Only this one.") }),
   about: "The loop as it is now.",
   answer: () => snapshot(),
+});
+
+export const getLadder = defineRoute("getLadder", "GET /v1/loop/{config}/ladder", {
+  ...whereItRuns,
+  summary: "The ladder of a config: champions and named opponents with their ratings.",
+  params: () => z.strictObject({ config: name }),
+  about: "What 'ringrift elo' draws: players, the champion of now, and how steady the gains are.",
+  answer: () => ladder(),
 });
 
 const ended = lazy(() =>

@@ -49,7 +49,7 @@ export function nameOf({ ladder, champions }: Pick<ConfigSnapshot, "ladder" | "c
 }
 
 /** The rating of the champion of today. */
-export const championRating = ({ champion, ladder }: ConfigSnapshot): Rated | undefined =>
+export const championRating = ({ champion, ladder }: Pick<ConfigSnapshot, "champion" | "ladder">): Rated | undefined =>
   champion === null ? undefined : ladder.find(({ player }) => player === champion.model);
 
 /** `+419 ±26`; what is pinned has no error. */
