@@ -118,6 +118,7 @@ export function wireUnits<R extends Rows>(
       library: services.library,
       copies: services.copies,
       disk: services.disk,
+      fetches: () => services.sync.sources.granted(),
       sync: services.facade,
       backups: services.backups,
       imports: services.imports,

@@ -158,6 +158,23 @@ const config = lazy(() =>
       failures: z.array(failure().extend({ stage, at: instant })),
       games: z.int(),
       games_per_second: z.number(),
+      outlook: z
+        .looseObject({
+          games_per_day: z.number().describe("Games of self-play in the last day, or a day at the pace of now."),
+          newest_games_at: instant.nullable().describe("When the newest games came: how old the data is."),
+          round_seconds: z.number().nullable().describe("How long a round takes; null before one has ended."),
+          target: z
+            .looseObject({
+              what: z.enum(["elo", "iterations"]),
+              value: z.number(),
+              in_seconds: z.number().nullable().describe("At the pace of now; null where nobody can tell."),
+              reached: z.boolean(),
+            })
+            .nullable()
+            .describe("What the plan ends at; null where it goes on for ever."),
+        })
+        .optional()
+        .describe("How fast it goes on, and when it will be where it is meant to be."),
       rows: z.int(),
       losses: z.array(loss()),
       training: z

@@ -74,18 +74,21 @@ export const stageHistory = (
     )
     .map((row) => parseColumns<EndedStage>(row, "outputs", "evidence", "failure"));
 
-/** A stage that ended well since an instant, among the newest rows of a config: no more than these are looked at. */
-export const stagesSince = (
+/** What ended last in a config, newest first, with the evidence of one stage: no more than these rows are looked at. */
+export const newestStages = (
   store: Pick<Store, "read">,
-  { configKey, stage, since, among }: Record<"configKey" | "stage", string> & Record<"since" | "among", number>,
-): Pick<EndedStage, "since" | "ended_at" | "evidence">[] =>
+  {
+    configKey,
+    withEvidence,
+    limit,
+  }: { readonly configKey: string; readonly withEvidence: Stage; readonly limit: number },
+): Pick<EndedStage, "iteration" | "stage" | "state" | "since" | "ended_at" | "evidence">[] =>
   store
     .read(
-      `SELECT since, ended_at, evidence FROM (SELECT * FROM pipeline_history WHERE config_key = ? ORDER BY iteration DESC LIMIT ?)
-       WHERE stage = ? AND state = 'done' AND ended_at > ?`,
+      `SELECT iteration, stage, state, since, ended_at, CASE WHEN stage = ? THEN evidence ELSE '{}' END AS evidence
+       FROM pipeline_history WHERE config_key = ? ORDER BY iteration DESC LIMIT ?`,
+      withEvidence,
       configKey,
-      among,
-      stage,
-      since,
+      limit,
     )
     .map((row) => parseColumns<EndedStage>(row, "evidence"));

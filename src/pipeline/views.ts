@@ -4,6 +4,7 @@ import type { ArtifactCatalog } from "../sync/index.ts";
 import type { WorkQueue } from "../work/index.ts";
 import { gateFor, gateTallies, gateVerdicts, stabilityUpTo } from "./evaluation/index.ts";
 import { budgetOf, championHistory, ladderKey, ladders, trainingRuns } from "./models/index.ts";
+import { gamesPerSecond, outlookOf } from "./outlook.ts";
 import { qualities, suspects } from "./selfplay/index.ts";
 import type {
   BooksView,
@@ -31,7 +32,7 @@ import {
 } from "./stage/index.ts";
 import { falsePromotions, waldBounds } from "./statistics/index.ts";
 import { steeringOf } from "./steering/index.ts";
-import { stagesSince } from "./tables.ts";
+import { newestStages } from "./tables.ts";
 import { heldTrainers } from "./training/index.ts";
 import { breakersOf } from "./units/pipeline-orchestrator/decide.ts";
 import { currentStep, deadlineOf, steps } from "./units/progress-watchdog/steps.ts";
@@ -48,9 +49,8 @@ interface View extends SnapshotPorts, Pick<ConfigLook, "configKey" | "plan" | "n
   readonly at: Iteration;
 }
 
-const MINUTE_MS = 60_000;
-/** More stages than end in a minute: a round takes longer than a second. */
-const ROWS_A_MINUTE = 60 * STAGES.length;
+/** So many ended stages tell how fast a config goes on: all of a minute, since a round takes longer than a second. */
+const MAX_ENDED = 60 * STAGES.length;
 /** Points and gates that a snapshot holds of each config, newest last. */
 const MAX_POINTS = 500;
 
@@ -192,14 +192,6 @@ function booksView({ catalog, configKey }: View): BooksView {
   return { config_key: configKey, produced, durable, in_flight, rejected, balanced };
 }
 
-/** Games a second, over the batches that ended within the last minute. */
-function gamesPerSecond({ store, configKey, now }: View): number {
-  const played = stagesSince(store, { configKey, stage: "selfplay", since: now - MINUTE_MS, among: ROWS_A_MINUTE });
-  const games = sumOf(played, ({ evidence }) => (typeof evidence.games === "number" ? evidence.games : 0));
-  const sinceMs = Math.min(MINUTE_MS, Math.max(1_000, now - Math.min(now, ...played.map(({ since }) => since))));
-  return games / (sinceMs / 1_000);
-}
-
 /** Where a config stands: what says whether it goes on, from a few rows, however long it has trained. */
 export type ConfigStanding = Pick<
   ConfigSnapshot,
@@ -235,8 +227,12 @@ const championsOf = ({ store, configKey }: View): ChampionView[] =>
     }));
 
 function configView(view: View): ConfigSnapshot {
-  const { configKey, plan, at, row, rows, store } = view;
+  const { configKey, plan, at, row, rows, store, now } = view;
   const champions = championsOf(view);
+  const champion = champions.at(-1) ?? null;
+  const ladder = ladderView(view, champions);
+  const steering = steeringOf(rows, configKey);
+  const ended = newestStages(store, { configKey, withEvidence: "selfplay", limit: MAX_ENDED });
   const gates = gatesOf(view);
   const verdicts = { promote: 0, reject: 0, inconclusive: 0 };
   for (const { verdict } of gates) verdicts[verdict] += 1;
@@ -247,19 +243,29 @@ function configView(view: View): ConfigSnapshot {
     seed: plan.seed,
     stages: stagesOf(view),
     games: books.durable,
-    games_per_second: gamesPerSecond(view),
+    games_per_second: gamesPerSecond(
+      ended.filter(({ stage, state }) => stage === "selfplay" && state === "done"),
+      now,
+    ),
+    outlook: outlookOf(ended, ended.length < MAX_ENDED, now, {
+      plan,
+      isComplete: at.state === "complete",
+      iteration: at.iteration,
+      elo: ladder.find(({ player }) => player === champion?.model)?.elo,
+      eloPerRound: steering.trends.find(({ metric }) => metric === "elo")?.slope?.estimate,
+    }),
     rows: row(exportWork)?.own.total_rows ?? 0,
     losses: lossesOf(view),
     ...trainingNow(view),
     gates: [...gates, ...runningGate(view)],
-    champion: champions.at(-1) ?? null,
+    champion,
     champions,
-    ladder: ladderView(view, champions),
+    ladder,
     ...defined({ stability: stabilityUpTo(store, configKey) }),
     verdicts,
     expected_false_promotions: falsePromotions(gateTallies(store, configKey)).expected,
     quality: quality === undefined ? null : { score: quality.score, band: quality.band },
-    steering: steeringOf(rows, configKey),
+    steering,
     suspects: [
       ...Object.values(row(suspects) ?? {}).map(({ producer, reasons, since }) => ({
         producer,

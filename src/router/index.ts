@@ -11,6 +11,7 @@ export type { ConsumeOptions } from "./consumers.ts";
 export type { DeadLetterQueue } from "./dead-letter-queue.ts";
 export type { Handler } from "./ephemeral.ts";
 export { type AnyEvent, fromStored, type Published, VIEW } from "./event.ts";
+export { fingerprintOf } from "./fingerprint.ts";
 export type { StoredEvent } from "./journal/append.ts";
 export { expireConsumers } from "./journal/consumers.ts";
 export {

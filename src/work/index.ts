@@ -20,6 +20,7 @@ export { BackpressureLevel, type QueueLevel, rateMultiplierOf } from "./backpres
 export type { ClaimDesk } from "./claim-desk.ts";
 export type { Lease } from "./claims/claim.ts";
 export type { Candidate, Placement } from "./claims/placement.ts";
+export { failureGroups } from "./failures.ts";
 export type { WorkFailure } from "./job/failure.ts";
 export type { JobSpecInput } from "./job/job.ts";
 export { type Evidence, type EvidenceInput, kindsWith, TaskType } from "./job/kinds.ts";

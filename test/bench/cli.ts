@@ -30,7 +30,15 @@ const ASKED_TOO = [
     "queue",
     "queue stats",
   ],
-  ...["queue list --state failed", "queue next", "dlq", "alerts", "health", `pause ${CONFIG} --dry-run`],
+  ...[
+    "queue list --state failed",
+    "queue failures",
+    "queue next",
+    "dlq",
+    "alerts",
+    "health",
+    `pause ${CONFIG} --dry-run`,
+  ],
   ...[
     "config show --origin",
     "config diff",
@@ -143,6 +151,8 @@ export async function run({
       const ours = cost([program, ...line.split(" ")]);
       goals.push(atMost(`${name}: ${line}, times the processor time of bare Node`, ours.cpu / bare.cpu, times));
       notes[`${line}: processor ms`] = ours.cpu;
+      // How fast the machine is just now: on a busy one all that follows takes as many times longer.
+      notes["node -e 0: median ms"] = bare.wall;
     }
     for (const line of ASKED.slice(0, lines)) {
       const { wall, cpu } = cost([program, ...line.split(" "), ...here]);

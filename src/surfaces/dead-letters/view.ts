@@ -34,10 +34,11 @@ export function groupLines(groups: readonly DeadLetterGroup[], shell: Shell): st
     printable(group.consumer),
     paint.cyan(printable(group.event_type)),
     paint.yellow(printable(group.fingerprint)),
+    ago(group.first_failed_at, shell.clock.now()),
     ago(group.last_failed_at, shell.clock.now()),
     paint.red(firstLine(group.error)),
   ]);
-  return tableLines([["LETTERS", "CONSUMER", "EVENT", "FINGERPRINT", "LAST", "ERROR"], ...rows], shell);
+  return tableLines([["LETTERS", "CONSUMER", "EVENT", "FINGERPRINT", "FIRST", "LAST", "ERROR"], ...rows], shell);
 }
 
 export function letterLines(letters: readonly DeadLetter[], shell: Shell): string[] {

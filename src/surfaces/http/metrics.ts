@@ -45,6 +45,7 @@ export function createMetrics(clock: Clock, sources: Sources) {
   const delay = loopDelay(clock);
   const samples = new Map<string, Record<string, number>>();
   let sampleCount = 0;
+  const pools = { commits: 0, scans: 0 };
 
   const define =
     (Kind: typeof Gauge | typeof Counter): Define =>
@@ -65,6 +66,7 @@ export function createMetrics(clock: Clock, sources: Sources) {
 
   processFigures(gauge, counter, clock);
   gauge("event_loop_delay_seconds", "How late the event loop was, over the last minute.", ["stat"], delay.read);
+  gauge("store_waiting", "Commits and reads of many rows that another thread has in hand.", ["pool"], () => pools);
   eventFigures(gauge, counter, sources);
   daemonFigures(gauge, counter, sources);
   // It is put together from many rows: once for each time that somebody collects.
@@ -119,6 +121,12 @@ export function createMetrics(clock: Clock, sources: Sources) {
     request: (method: string, route: string, status: number, seconds: number) =>
       requests.observe({ method, route, status }, seconds),
     commit: (seconds: number, ok: boolean) => commits.observe({ outcome: ok ? "done" : "refused" }, seconds),
+    /** One more commit or read that another thread has in hand, or one less. */
+    handed(pool: keyof typeof pools, change: 1 | -1) {
+      pools[pool] += change;
+    },
+    /** What waits for other threads: commits for the writer, reads of many rows for the reader. */
+    pools: () => ({ ...pools }),
     failedLogin: () => logins.inc(),
     /** A request was turned away, for this reason. */
     refused: (code: string) => refusals.inc({ code }),
@@ -228,20 +236,29 @@ function daemonFigures(gauge: Define, counter: Define, sources: Sources): void {
 }
 
 /** The same store, with the time of every commit measured. */
-export const measuredStore = (store: Store, clock: Clock, metrics: Pick<Metrics, "commit">): Store => ({
+export const measuredStore = (store: Store, clock: Clock, metrics: Pick<Metrics, "commit" | "handed">): Store => ({
   async commit(operations) {
     const began = clock.monotonic();
     let ok = false;
+    metrics.handed("commits", 1);
     try {
       const results = await store.commit(operations);
       ok = true;
       return results;
     } finally {
+      metrics.handed("commits", -1);
       metrics.commit((clock.monotonic() - began) / 1_000, ok);
     }
   },
   read: (sql, ...params) => store.read(sql, ...params),
-  scan: (sql, params, signal) => store.scan(sql, params, signal),
+  async scan(sql, params, signal) {
+    metrics.handed("scans", 1);
+    try {
+      return await store.scan(sql, params, signal);
+    } finally {
+      metrics.handed("scans", -1);
+    }
+  },
   get fault() {
     return store.fault;
   },

@@ -122,6 +122,8 @@ export interface ControlPorts {
   readonly library: ArtifactConsole;
   /** Where joined nodes say which copies they hold. */
   readonly copies: NodeDesk;
+  /** Files that nodes were told to fetch and that may be under way, and how many may be. */
+  readonly fetches: () => { readonly open: number; readonly max: number };
   /** How full the disk here is, and what was freed. */
   readonly disk: () => DiskView;
   /** Where one asks that files be brought to nodes. */

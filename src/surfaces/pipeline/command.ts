@@ -13,6 +13,8 @@ import { panelOf } from "./panel.ts";
 import { getPipeline, getPipelineHistory } from "./wire.ts";
 import {
   championRating,
+  dataAge,
+  eloTrendWords,
   eloWords,
   endedGates,
   gateNumbers,
@@ -21,6 +23,7 @@ import {
   stageWords,
   standstillWords,
   stateColor,
+  targetWords,
   VERDICT_WORDS,
 } from "./words.ts";
 
@@ -34,6 +37,9 @@ interface PipelineOptions {
 
 /** Everything that there is to say about one config fits on so many lines. */
 const DETAIL_LINES = 60;
+
+/** With fewer columns than this, the last one would be cut off. */
+const WIDE = 160;
 
 /** What matters most about it right now. */
 function noteOf(config: ConfigSnapshot, at: number): string {
@@ -53,9 +59,12 @@ function pipelineLines({ configs, at }: Pipeline, shell: Pick<Shell, "paint" | "
       right(number(config.iteration)),
       stageWords(config),
       right(number(config.games)),
-      right(config.games_per_second.toFixed(1)),
+      right(config.outlook === undefined ? "-" : number(config.outlook.games_per_day)),
+      right(dataAge(config, at)),
       right(config.champion === null ? "" : number(config.champion.generation)),
       rating === undefined ? "" : eloWords(rating),
+      eloTrendWords(config),
+      targetWords(config),
       paint.dim(noteOf(config, at)),
     ];
   });
@@ -65,12 +74,28 @@ function pipelineLines({ configs, at }: Pipeline, shell: Pick<Shell, "paint" | "
     right("ITERATION"),
     "STAGE",
     right("GAMES"),
-    right("/S"),
+    right("A DAY"),
+    right("DATA"),
     right("CHAMPION"),
     "ELO",
+    "TREND",
+    "TARGET",
     "LAST",
   ];
-  return tableLines([head, ...rows], shell);
+  if (shell.width >= WIDE) return tableLines([head, ...rows], shell);
+  // What holds a config up must not be what a small terminal cuts off: it gets a line of its own.
+  const [titles = "", ...lines] = tableLines(
+    [head, ...rows].map((row) => row.slice(0, -1)),
+    shell,
+  );
+  const notes = configs.map((config) => noteOf(config, at));
+  return [
+    titles,
+    ...lines.flatMap((line, i) => [
+      line,
+      ...(notes[i] === "" ? [] : [paint.dim(shorten(`  ${notes[i]}`, shell.width))]),
+    ]),
+  ];
 }
 
 const SHA256 = /^[0-9a-f]{64}$/;

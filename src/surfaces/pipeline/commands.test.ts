@@ -32,9 +32,9 @@ describe("ringrift pipeline", () => {
     const { code, out } = await run("pipeline");
     expect(code).toBe(EXIT.ok);
     expect(out.trimEnd().split("\n")).toEqual([
-      "CONFIG           STATE    ITERATION  STAGE            GAMES    /S  CHAMPION  ELO       LAST",
-      "othello6_2p      running         41  evaluation 35 %  6,400  21.6        25  +419 ±26  #40 rejected, -11 Elo (-66 to +44), LLR -3.05, 120 games",
-      "connect4_8x7_3p  running         10  training 62 %    1,080   3.9         6  +116 ±47  #9 promoted, +44 Elo (+5 to +82), LLR +3.01, 360 games",
+      "CONFIG           STATE    ITERATION  STAGE            GAMES  A DAY    DATA  CHAMPION  ELO       TREND      TARGET                 LAST",
+      "othello6_2p      running         41  evaluation 35 %  6,400  9,600  30.0 s        25  +419 ±26  too early  100 rounds: in 10 min  #40 rejected, -11 Elo (-66 to +44), LLR -3.05, 120 games",
+      "connect4_8x7_3p  running         10  training 62 %    1,080      -       -         6  +116 ±47  too early  none                   #9 promoted, +44 Elo (+5 to +82), LLR +3.01, 360 games",
     ]);
     expect(await json("pipeline")).toEqual(
       JSON.parse(JSON.stringify(z.encode(getPipeline.answer, sideBySide as never))),

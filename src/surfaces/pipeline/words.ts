@@ -148,3 +148,23 @@ export const stabilityWords = ({
   gates,
 }: NonNullable<ConfigSnapshot["stability"]>): string =>
   `Gains of the last ${gates} gates are ${level} (volatility ${volatility.toFixed(2)}): a check of the champion weighs ${weight.toFixed(2)}.`;
+
+/** How long ago the newest games came. */
+export const dataAge = ({ outlook }: Pick<ConfigSnapshot, "outlook">, at: number): string =>
+  outlook?.newest_games_at == null ? "-" : duration(Math.max(0, at - outlook.newest_games_at));
+
+/** Where the Elo goes with each round, or that too few were played to tell. */
+export function eloTrendWords({ steering }: Pick<ConfigSnapshot, "steering">): string {
+  const trend = steering?.trends.find(({ metric }) => metric === "elo");
+  if (trend?.slope == null) return "too early";
+  return `${trend.trend}, ${signed(trend.slope.estimate, 1)} a round`;
+}
+
+/** What the plan ends at, and in how long at the pace of now. */
+export function targetWords({ outlook }: Pick<ConfigSnapshot, "outlook">): string {
+  const target = outlook?.target ?? null;
+  if (target === null) return "none";
+  const what = target.what === "elo" ? `Elo ${signed(target.value)}` : plural(target.value, "round");
+  if (target.reached) return `${what}: reached`;
+  return target.in_seconds === null ? `${what}: too early` : `${what}: in ${duration(target.in_seconds * 1_000)}`;
+}

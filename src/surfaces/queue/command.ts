@@ -6,7 +6,7 @@ import { URGENCIES, type Urgency } from "../../work/job/urgency.ts";
 import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { decimal, lengthOfTime, oneOf, sentence, wholeNumber } from "../cli/values.ts";
-import { forecastLines, jobDetails, jobLines, loadLines, orderedLine, statsLines } from "./view.ts";
+import { failureLines, forecastLines, jobDetails, jobLines, loadLines, orderedLine, statsLines } from "./view.ts";
 import {
   addWork,
   cancelWork,
@@ -15,6 +15,7 @@ import {
   getWork,
   getWorkStats,
   type Job,
+  listFailures,
   listWork,
   retryWork,
 } from "./wire.ts";
@@ -137,6 +138,10 @@ export function registerQueue(queue: Command, shell: Shell): void {
       .option("--reason <text>", "the reason; it is recorded", sentence("--reason"))
       .option("--dry-run", "only show what would change")
       .action((id: string, options: OrderOptions) => order(route, id, options, shell));
+  queue
+    .command("failures")
+    .description("show what fails, by kind and cause: how many jobs, first and last seen, and on which nodes")
+    .action(() => showAnswer(shell, listFailures, {}, ({ failures }) => failureLines(failures, shell)));
   queue
     .command("stats")
     .description("count jobs and show how long they wait, by config, kind and state")

@@ -1,7 +1,7 @@
 import { parseTraceparent } from "../../events/index.ts";
 import { defined, isOperatingError, OperatingError, sleep } from "../../kernel/index.ts";
 import { plannedJobs } from "../../pipeline/index.ts";
-import type { Answer, JobView } from "../../work/index.ts";
+import { type Answer, failureGroups, type JobView } from "../../work/index.ts";
 import { assertSpeaksFor, enlist } from "../http/node-callers.ts";
 import type { ControlPorts } from "../http/ports.ts";
 import { refusalOf } from "../http/problem.ts";
@@ -111,6 +111,9 @@ const workerRoutes: readonly Route[] = [
 ];
 
 /** A job with the names of its nodes beside the ids. */
+/** Jobs that are looked at for what fails. */
+const MAX_FAILURES = 1_000;
+
 const named = ({ nodes: { book } }: ControlPorts, job: JobView) => ({
   ...job,
   node: job.node_id === null ? null : book.nameOf(job.node_id),
@@ -167,6 +170,19 @@ const operatorRoutes: readonly Route[] = [
     const asked = defined({ ...rest, configKey, workType, nodeId: nodeId && nodeIdIn(ports, nodeId), batchId });
     const jobs = await ports.work.queue.find(asked, signal);
     return { jobs: jobs.map((job) => named(ports, job)) };
+  }),
+  handle(wire.listFailures, async ({ ports, signal }) => {
+    const { queue } = ports.work;
+    const newest = { order: "newest", limit: MAX_FAILURES } as const;
+    const failed = await queue.find({ ...newest, state: "failed" }, signal);
+    const delayed = await queue.find({ ...newest, state: "delayed" }, signal);
+    const { book } = ports.nodes;
+    return {
+      failures: failureGroups([...failed, ...delayed]).map((group) => ({
+        ...group,
+        nodes: group.nodes.map((id) => book.nameOf(id)),
+      })),
+    };
   }),
   handle(wire.getWork, ({ ports, params: { id } }) => jobIn(ports, id)),
   handle(wire.cancelWork, async ({ ports, params: { id }, body: { reason, dry_run: dryRun }, caller: { actor } }) => {

@@ -5,7 +5,7 @@ import type { Shell } from "../cli/shell.ts";
 import { factLines, right, tableLines } from "../cli/table.ts";
 import { ago, duration, moment, momentAgo, number, percent, plural, printable, printableLines } from "../cli/text.ts";
 import type { Answer } from "../http/wire.ts";
-import type { forecastWork, getLoadForecast, getWorkStats, Job } from "./wire.ts";
+import type { forecastWork, getLoadForecast, getWorkStats, Job, listFailures } from "./wire.ts";
 
 const stateColor = painter(
   { failed: "red", completed: "green", running: "cyan", claimed: "cyan", delayed: "yellow", blocked: "yellow" },
@@ -42,6 +42,29 @@ export function jobLines(jobs: readonly Job[], shell: Shell): string[] {
   ]);
   const head = ["JOB", "KIND", "CONFIG", "URGENCY", "STATE", right("TRY"), "ADDED", ""];
   return tableLines([head, ...rows], shell);
+}
+
+/** What fails, most often first, and where to read on. */
+export function failureLines(failures: Answer<typeof listFailures>["failures"], shell: Shell): string[] {
+  const { paint } = shell;
+  const now = shell.clock.now();
+  if (failures.length === 0) return ["no job has failed"];
+  const rows = failures.map((group) => [
+    right(number(group.jobs)),
+    printable(group.work_type),
+    ago(group.first_at, now),
+    ago(group.last_at, now),
+    paint.yellow(group.work_id),
+    printable(group.nodes.join(", ")),
+    paint.red(printable([group.error_code, group.error].filter(Boolean).join(": "))),
+  ]);
+  return [
+    ...tableLines([[right("JOBS"), "KIND", "FIRST", "LAST", "NEWEST", "NODES", "ERROR"], ...rows], shell),
+    "",
+    paint.dim(
+      "'ringrift queue show <job>' has the end of its standard error; 'ringrift queue retry <job>' tries it again.",
+    ),
+  ];
 }
 
 const LAPSES: Readonly<Record<string, string>> = {

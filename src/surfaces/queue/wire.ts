@@ -313,6 +313,30 @@ export const listWork = defineRoute("listWork", "GET /v1/work/jobs", {
   answer: () => z.object({ jobs: z.array(job()) }),
 });
 
+export const listFailures = defineRoute("listFailures", "GET /v1/work/failures", {
+  tag,
+  summary: "What fails, by kind and cause: how many jobs, first and last seen, on which nodes.",
+  limit: "heavy",
+  about: "Of the newest 1,000 jobs that failed and 1,000 that will be tried again, those that failed most often first.",
+  answer: () =>
+    z.object({
+      failures: z.array(
+        z
+          .object({
+            work_type: z.string(),
+            error_code: z.string().nullable(),
+            error: z.string().describe("Of the newest."),
+            jobs: z.int(),
+            first_at: time,
+            last_at: time,
+            nodes: z.array(z.string()).describe("Where they failed, by name."),
+            work_id: z.string().describe("The newest; it has the end of its standard error."),
+          })
+          .meta({ id: "FailureGroup" }),
+      ),
+    }),
+});
+
 const one = { tag, params: () => z.strictObject({ id: name }), about: "The job as it is now.", answer: job } as const;
 
 export const getWork = defineRoute("getWork", "GET /v1/work/jobs/{id}", {

@@ -15,6 +15,7 @@ export const resourceRoutes: readonly Route[] = [
     const [tree, max] = await Promise.all([processTree(process.pid), maxFds()]);
     const { p50, p99, max: longest } = ports.metrics.loopDelay();
     const { measured, last } = ports.disk();
+    const { open, max: maxFetches } = ports.fetches();
     return {
       at: ports.clock.now(),
       disk:
@@ -37,6 +38,13 @@ export const resourceRoutes: readonly Route[] = [
       })),
       max_fds: max,
       loop_delay: { p50_seconds: p50, p99_seconds: p99, max_seconds: longest },
+      pools: ports.metrics.pools(),
+      grants: {
+        jobs: ports.work.queue.held().length,
+        locks: ports.locks.list().length,
+        fetches: open,
+        max_fetches: maxFetches,
+      },
       transfers: ports.artifacts.transfers(),
       nodes: ports.nodes.book.list().map(({ label, state, load, spool, outbox }) => ({
         label,

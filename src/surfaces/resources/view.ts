@@ -28,7 +28,7 @@ function freedLine({ freed, at }: Resources): string {
 
 export function resourceLines(resources: Resources, shell: Shell): string[] {
   const { paint } = shell;
-  const { processes, loop_delay: delay, transfers, nodes, max_fds } = resources;
+  const { processes, loop_delay: delay, transfers, nodes, max_fds, pools, grants } = resources;
   const rows = processes.map((process, i) => [
     right(String(process.pid)),
     right(process.rss_bytes === null ? "-" : bytes(process.rss_bytes)),
@@ -49,6 +49,8 @@ export function resourceLines(resources: Resources, shell: Shell): string[] {
     `main loop   delay in the last minute: median ${duration(delay.p50_seconds * 1_000)}, 99th percentile ${duration(delay.p99_seconds * 1_000)}, longest ${duration(delay.max_seconds * 1_000)}`,
     diskLine(resources),
     freedLine(resources),
+    `pools       ${plural(pools.commits, "commit")} for the writer, ${plural(pools.scans, "read")} for the reader`,
+    `grants      ${plural(grants.jobs, "job")} held by nodes, ${plural(grants.locks, "lock")} held, ${plural(grants.fetches, "file")} to fetch (limit ${number(grants.max_fetches)})`,
     `transfers   ${plural(transfers.incoming.length, "upload")} (limit ${transfers.max_at_once}, from one sender ${transfers.max_of_one})`,
     ...sectionLines(
       "nodes",

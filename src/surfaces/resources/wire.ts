@@ -43,6 +43,17 @@ export const getResources = defineRoute("getResources", "GET /v1/resources", {
         .object({ at: time, reason: z.string(), files: z.int(), bytes: z.number(), all_bytes: z.number() })
         .nullable()
         .describe("What was freed last, and all bytes since the beginning; null if nothing ever was."),
+      pools: z
+        .object({ commits: z.int(), scans: z.int() })
+        .describe("What other threads have in hand: commits for the writer, reads of many rows for the reader."),
+      grants: z
+        .object({
+          jobs: z.int().describe("Jobs that nodes hold."),
+          locks: z.int().describe("Locks that somebody holds."),
+          fetches: z.int().describe("Files that nodes were told to fetch, and may be under way."),
+          max_fetches: z.int(),
+        })
+        .describe("What was given away for a time."),
       transfers: z.object({
         incoming: z.array(z.object({ sha256: z.string(), from: z.string() })),
         max_at_once: z.int(),

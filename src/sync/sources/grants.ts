@@ -13,6 +13,8 @@ export interface Grants {
   give(grants: readonly Omit<Grant, "untilMs">[]): void;
   /** It has come, or will not: nobody sends it any more. */
   settle(to: string, sha256s: readonly string[]): void;
+  /** How many are open, and how many may be. */
+  open(): { readonly open: number; readonly max: number };
   /** Nodes that one sends to now. */
   feeding(from: string): number;
   /** Who is fetching a file, and how many nodes are between it and one that has the whole. */
@@ -81,6 +83,10 @@ export function createGrants(clock: Pick<Clock, "monotonic">, forMs: number, max
         const known = open.get(keyOf(to, sha256));
         if (known !== undefined) end(known);
       }
+    },
+    open() {
+      tidy();
+      return { open: open.size, max };
     },
     feeding(from) {
       tidy();

@@ -235,6 +235,8 @@ export function createSources(ports: SourcesPorts) {
     ],
     /** It has come, or will not come this time. */
     settle: grants.settle,
+    /** Files that nodes were told to fetch and that may be under way, and how many may be. */
+    granted: grants.open,
     /** Nodes that somebody sends to now. */
     feeding: grants.feeding,
   };
