@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { pick, seededRandom } from "../../src/kernel/index.ts";
 import { type MainProcess, mainProcess, processesWith } from "../e2e/parts/worker-world.ts";
 import { selfSigned } from "../support/certificate.ts";
+import { COMPILE_CACHE } from "../support/compiled.ts";
 import { PATIENT, patience, until } from "../support/patience.ts";
 import { freePort, type Owned, type Started } from "../support/process.ts";
 import { FAULTS, type FaultProxy, faultProxy } from "./parts/fault-proxy.ts";
@@ -71,7 +72,7 @@ const WORKER = {
 };
 
 function declare(folder: string): void {
-  const program = { command: process.execPath, args: [PROGRAM] };
+  const program = { command: process.execPath, args: [PROGRAM], env_allow: [COMPILE_CACHE] };
   writeFileSync(
     join(folder, "ringrift.config.json"),
     JSON.stringify({

@@ -8,6 +8,7 @@ import { championHistory } from "../../src/pipeline/models/index.ts";
 import { promoteByHand } from "../../src/pipeline/promotion/index.ts";
 import type { Poison } from "../../src/workloads/faulty-arena/declaration.ts";
 import { poisonedArenaDeclaration } from "../../src/workloads/faulty-arena/index.ts";
+import { COMPILE_CACHE } from "../support/compiled.ts";
 import { CONFIG, planned, QUICK, SOUND, soundness, startLoop } from "../support/loop.ts";
 import { causeFaults } from "../support/loop-causes.ts";
 import { owned } from "../support/process.ts";
@@ -19,7 +20,7 @@ const clock = systemClock();
 function declarePoison(folder: string, poison: Poison): string {
   const file = join(folder, "ringrift.config.json");
   const { command, args, kinds } = poisonedArenaDeclaration({ poison });
-  writeFileSync(file, JSON.stringify({ workloads: { arena: { command, args, kinds } } }));
+  writeFileSync(file, JSON.stringify({ workloads: { arena: { command, args, kinds, env_allow: [COMPILE_CACHE] } } }));
   return file;
 }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { logPathOf } from "../../src/kernel/index.ts";
+import { COMPILE_CACHE } from "../support/compiled.ts";
 import { CONFIG, QUICK } from "../support/loop.ts";
 import { type ReceivedSpan, startReceiver } from "../support/otlp-receiver.ts";
 import { PATIENT } from "../support/patience.ts";
@@ -84,7 +85,13 @@ test("a traceparent on HTTP is the trace of what is published and of what is que
   onTestFinished(receiver.close);
   const config = join(own.folder(), "ringrift.config.json");
   const program = fileURLToPath(new URL("parts/trace-workload.ts", import.meta.url));
-  const teller = { command: process.execPath, args: [program], kinds: ["tell"], config_keys: ["hex8_2p"] };
+  const teller = {
+    command: process.execPath,
+    args: [program],
+    env_allow: [COMPILE_CACHE],
+    kinds: ["tell"],
+    config_keys: ["hex8_2p"],
+  };
   writeFileSync(config, JSON.stringify({ workloads: { teller } }));
   const dataDir = own.folder();
   const up = own.startCli(["--config", config, "up", "--port", "0", "--workers", "1"], {
@@ -176,15 +183,22 @@ test.each([
 
 test("what sends spans is loaded where one of its variables is set, and nowhere else", async () => {
   const own = owned(onTestFinished);
-  const loaded = async (env: Readonly<Record<string, string>>) => {
-    const started = own.startNode(LOADED, [], { env, cwd: own.folder() });
-    expect(await started.exited, started.stderr()).toMatchObject({ code: 0 });
-    return JSON.parse(started.stdout()) as string[];
-  };
-  expect(await loaded({})).toEqual([]);
-  expect(await loaded({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", OTEL_SDK_DISABLED: "true" })).toEqual([]);
-  expect(await loaded({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", OTEL_TRACES_EXPORTER: "none" })).toEqual([]);
-  const some = await loaded({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" });
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
+  const starts = [
+    {},
+    { ...endpoint, OTEL_SDK_DISABLED: "true" },
+    { ...endpoint, OTEL_TRACES_EXPORTER: "none" },
+    endpoint,
+  ];
+  const started = own.startNode(LOADED, [JSON.stringify(starts)], { cwd: own.folder() });
+  expect(await started.exited, started.stderr()).toMatchObject({ code: 0 });
+  const loaded = started
+    .stdout()
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as string[]);
+  expect(loaded.slice(0, -1)).toEqual([[], [], []]);
+  const some = loaded.at(-1);
   expect(some).toEqual(expect.arrayContaining(["exporter-trace-otlp-proto", "sdk-trace-node"]));
   expect(some).not.toContain("exporter-trace-otlp-http");
 });

@@ -81,6 +81,8 @@ beforeAll(async () => {
   await box.send("POST", "/v1/node-settings", { node_id: box.nodeId, incarnation: 1, settings });
   // A lock that somebody holds while the questions are asked.
   await box.send("POST", "/v1/locks/acquire", { name: "nightly-export", holder: "box2", ttl_seconds: 3_600 });
+  // It is online when its first beat has been written down.
+  await vi.waitFor(async () => expect((await run("resources")).out).toMatch(/^ +box2 +online /m), PATIENT);
   const { segments } = await json<{ segments: { sha256: string }[] }>("records", "list");
   aGame = `${segments[0]!.sha256.slice(0, 12)}#0`;
 }, patience(300_000));

@@ -13,6 +13,7 @@ import { serveProcess } from "../../../src/workloads/process/index.ts";
 const clock = systemClock();
 const isIll = (until: string | undefined): boolean => until !== undefined && !existsSync(until);
 const DAWDLES_MS = 1_500;
+const TELLS_EVERY_MS = 100;
 
 await serveProcess({
   name: "tiny",
@@ -43,8 +44,9 @@ await serveProcess({
         const until = clock.monotonic() + Number(ms);
         while (clock.monotonic() < until) {
           job.progress(1 - (until - clock.monotonic()) / Number(ms), { total: 1 });
-          if (stubborn) await sleep(clock, 20);
-          else await sleep(clock, 20, job.signal);
+          const restMs = Math.min(TELLS_EVERY_MS, Math.max(0, until - clock.monotonic()));
+          if (stubborn) await sleep(clock, restMs);
+          else await sleep(clock, restMs, job.signal);
         }
         while (typeof gate === "string" && !existsSync(gate)) await sleep(clock, 20, job.signal);
         if (kind === "selfplay") {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { JobView } from "../../../src/work/index.ts";
 import { begin } from "../../support/commands.ts";
+import { COMPILE_CACHE } from "../../support/compiled.ts";
 import type { Owned, Started, StartOptions } from "../../support/process.ts";
 import { ask } from "../../support/surface.ts";
 
@@ -19,7 +20,8 @@ export interface Job {
 
 /** The settings file of a folder whose only workload is the tiny program. */
 export function declareTiny(folder: string, more: object = {}): void {
-  const tiny = { command: process.execPath, args: [TINY], kinds: ["selfplay", "evaluation"], ...more };
+  const program = { command: process.execPath, args: [TINY], env_allow: [COMPILE_CACHE] };
+  const tiny = { ...program, kinds: ["selfplay", "evaluation"], ...more };
   writeFileSync(join(folder, "ringrift.config.json"), JSON.stringify({ workloads: { arena: tiny } }));
 }
 
