@@ -31,7 +31,7 @@ const DEAREST = [
   /e2e\/(backup|web-page|node-recovery|worker-join|cli-friendly|python-client|deploy|loop-same|loop-kill)\./,
   /e2e\/(s3-swift|sync-copies|worker-outbox|killed-consumer|config|contributor|cli-up|cli-events)\./,
   /test\/chaos\/|e2e\/(loop-|killed-|worker|delivery|questions|replicated-|jetstream-)/,
-  /tools\/(check-|new-unit)|adapters\/backup|unit\/(cli\/fuzz|work\/queue-model|workloads\/(check|misbehaving)|app\/bootstrap)/,
+  /tools\/(check-|new-unit)|adapters\/(backup|providers\/ssh|transports)|unit\/(cli\/fuzz|work\/queue-model|workloads\/(check|misbehaving)|app\/bootstrap)/,
 ];
 const rankOf = (path: string): number => {
   const at = DEAREST.findIndex((pattern) => pattern.test(path));
