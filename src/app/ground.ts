@@ -5,11 +5,10 @@ import { threadedStore } from "../adapters/sqlite/threaded-store.ts";
 import { createUses, type UsesRecorder } from "../daemons/index.ts";
 import { builtinRows, createCatalog, type Rows } from "../events/index.ts";
 import {
-  type Clock,
   createLog,
   DISK_CLOSED,
   defined,
-  type Log,
+  type Edges,
   type LogFile,
   logPathOf,
   type Moment,
@@ -17,7 +16,6 @@ import {
   momentOf,
   OperatingError,
   openLogFile,
-  type Random,
   systemClock,
   systemRandom,
   translateDiskFault,
@@ -35,11 +33,8 @@ import { readVersion } from "./version.ts";
 export const DATABASE_FILE = "coordination.db";
 
 /** What everything in the process stands on. */
-export interface Ground<R extends Rows = Record<never, never>> {
+export interface Ground<R extends Rows = Record<never, never>> extends Edges {
   readonly settings: Settings;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   /** Its own log file, unless whoever starts it has a log. */
   readonly logFile: LogFile | undefined;
   /** Log lines go to a stream that was chosen, not to standard error as JSON. */

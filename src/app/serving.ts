@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { HttpSurfacePort } from "../daemons/index.ts";
-import { type Clock, type Log, messageOf, type Random } from "../kernel/index.ts";
+import { type Edges, messageOf } from "../kernel/index.ts";
 import {
   addressOf,
   allRoutes,
@@ -17,13 +17,10 @@ import {
 } from "../surfaces/index.ts";
 import type { Settings } from "./settings.ts";
 
-export interface ServingOptions {
+export interface ServingOptions extends Edges {
   readonly settings: Pick<Settings, "api" | "port">;
   readonly socketPath: string;
   readonly localToken: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly ports: Omit<ControlPorts, "clock" | "log" | "tokens" | "writes" | "address">;
 }
 

@@ -31,6 +31,7 @@ export {
   translateDiskFault,
 } from "./disk-faults.ts";
 export { makeFolders, syncFolder, systemCode, writeDurably } from "./durable-files.ts";
+export type { Edges, Environment } from "./edges.ts";
 export {
   assert,
   type ErrorKind,

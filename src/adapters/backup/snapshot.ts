@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type BackupSnapshot, type BackupSource, booksOf, filesToBackUp } from "../../sync/index.ts";
 import { translateFault } from "../sqlite/faults.ts";
+import { openReader } from "../sqlite/writer.ts";
 
 async function sourceOf(path: string, kind: string): Promise<BackupSource> {
   const hash = createHash("sha256");
@@ -16,7 +17,7 @@ async function sourceOf(path: string, kind: string): Promise<BackupSource> {
 export async function takeSnapshot(database: string, artifacts: string, folder: string): Promise<BackupSnapshot> {
   const path = join(folder, "coordination.db");
   try {
-    using from = new DatabaseSync(database, { readOnly: true, timeout: 5_000 });
+    using from = openReader(database);
     from.prepare("VACUUM INTO ?").run(path);
     chmodSync(path, 0o600);
     using copy = new DatabaseSync(path, { readOnly: true });

@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { messageOf } from "../../kernel/index.ts";
 import { translateFault } from "./faults.ts";
+import { openReader } from "./writer.ts";
 
 export interface CareOptions {
   readonly path: string;
@@ -21,7 +22,7 @@ const MAX_PROBLEMS = 20;
 const CUT_TIMEOUT_MS = 100;
 
 function check(path: string): CareAnswer {
-  const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  const db = openReader(path);
   try {
     const rows = db.prepare(`PRAGMA quick_check(${MAX_PROBLEMS})`).all() as { quick_check: string }[];
     return { problems: rows.map((row) => row.quick_check).filter((line) => line !== "ok") };

@@ -1,10 +1,9 @@
 /** The reader's thread: a read-only connection of its own, for questions that go through many rows. */
-import { DatabaseSync } from "node:sqlite";
 import { answerQuestions } from "../../kernel/index.ts";
 import type { SqlValue } from "../../router/index.ts";
 import { translateFault } from "./faults.ts";
 import { type PortableError, portable } from "./portable-error.ts";
-import { statementCache } from "./writer.ts";
+import { openReader, statementCache } from "./writer.ts";
 
 export interface ReaderQuestion {
   readonly path: string;
@@ -19,7 +18,7 @@ const connections = new Map<string, ReturnType<typeof statementCache>>();
 
 answerQuestions(({ path, sql, params }: ReaderQuestion): ReaderAnswer => {
   try {
-    const prepare = connections.get(path) ?? statementCache(new DatabaseSync(path, { readOnly: true, timeout: 5_000 }));
+    const prepare = connections.get(path) ?? statementCache(openReader(path));
     connections.set(path, prepare);
     return { rows: prepare(sql).all(...params) };
   } catch (thrown) {

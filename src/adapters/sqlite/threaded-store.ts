@@ -1,4 +1,4 @@
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import { type Clock, messageOf, moduleBeside, OperatingError } from "../../kernel/index.ts";
 import { type Operation, probeStore, type Store } from "../../router/index.ts";
@@ -7,7 +7,7 @@ import { translateFault } from "./faults.ts";
 import { fromPortable } from "./portable-error.ts";
 import { createReader } from "./reader.ts";
 import type { FromThread, PortableOutcome, ThreadOptions, ToThread } from "./writer.thread.ts";
-import type { Outcome } from "./writer.ts";
+import { type Outcome, openReader } from "./writer.ts";
 
 export interface ThreadedStoreOptions extends ThreadOptions {
   readonly clock: Clock;
@@ -55,7 +55,7 @@ export async function threadedStore(options: ThreadedStoreOptions): Promise<Stor
 
   let reader: DatabaseSync;
   try {
-    reader = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+    reader = openReader(path);
   } catch (thrown) {
     send({ type: "close" });
     throw translateFault(thrown);

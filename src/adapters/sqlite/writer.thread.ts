@@ -1,10 +1,9 @@
 /** The writer's thread: drains what waits at its port, applies it in one transaction, answers. */
-import { DatabaseSync } from "node:sqlite";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { OperatingError } from "../../kernel/index.ts";
 import type { Operation, StoreModule } from "../../router/index.ts";
 import { type PortableError, portable } from "./portable-error.ts";
-import { type Outcome, openWriter, type SqliteWriter } from "./writer.ts";
+import { type Outcome, openReader, openWriter, type SqliteWriter } from "./writer.ts";
 
 export interface ThreadOptions {
   readonly path: string;
@@ -26,7 +25,7 @@ const portableOutcome = (outcome: Outcome): PortableOutcome =>
 function refuseReplica(path: string): void {
   let isReplica: boolean;
   try {
-    using db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+    using db = openReader(path);
     isReplica = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'replica_position'").get() !== undefined;
   } catch {
     // What is wrong with the file is said by whoever opens it to write.

@@ -41,6 +41,9 @@ const transactionOver = (db: DatabaseSync): Transaction => {
   };
 };
 
+/** A connection that sees the last commit, and waits its turn where the file is locked for a moment. */
+export const openReader = (path: string): DatabaseSync => new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+
 /** Opens the file as the one writer does, and changes nothing in it. */
 export function openDatabase(path: string, content?: Uint8Array): DatabaseSync {
   try {

@@ -23,7 +23,7 @@ import {
   type MachineProvider,
 } from "../../cluster/fleet/index.ts";
 import type { ClusterServices } from "../../cluster/index.ts";
-import { type Clock, type Guard, moduleBeside, OperatingError } from "../../kernel/index.ts";
+import { type Clock, type Environment, type Guard, moduleBeside, OperatingError } from "../../kernel/index.ts";
 import { plannedJobs } from "../../pipeline/index.ts";
 import type { WorkServices } from "../../work/index.ts";
 import { candidateOf } from "../causes/facts.ts";
@@ -35,7 +35,7 @@ import { guardedProvider } from "./outside-acts.ts";
 export function providersOf(
   { fleet, dataDir, configFile }: Pick<Settings, "fleet" | "dataDir" | "configFile">,
   clock: Clock,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
 ): MachineProvider[] {
   const { local, hetzner, vast, runpod, lambda, slurm, ssh, usdPerEur, regions } = fleet;
   const program = fileURLToPath(moduleBeside(import.meta.url, "../cli"));

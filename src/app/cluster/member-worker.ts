@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import type { ClusterView } from "../../cluster/index.ts";
-import { type Clock, defined, type Log, makeFolders, messageOf, type Random, sleep } from "../../kernel/index.ts";
+import { defined, type Edges, type Environment, makeFolders, messageOf, sleep } from "../../kernel/index.ts";
 import { joinOver, openLink } from "../../surfaces/index.ts";
 import type { Settings } from "../settings.ts";
 import { readVersion } from "../version.ts";
@@ -17,12 +17,9 @@ import type { MemberAddress } from "./messages.ts";
 const FOLDER = "worker-node";
 const AGAIN_MS = 1_000;
 
-export interface MemberWorkerOptions {
+export interface MemberWorkerOptions extends Edges {
   readonly settings: Settings;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+  readonly env: Environment;
   readonly view: () => Pick<ClusterView, "leader" | "members">;
 }
 

@@ -13,7 +13,7 @@ import { z } from "zod";
 import { createStream, deleteStream } from "../../adapters/nats/connection.ts";
 import { openJetStreamLog } from "../../adapters/nats/jetstream-log.ts";
 import { beginGeneration, positionIn } from "../../adapters/sqlite/replica/replica.ts";
-import { openDatabase } from "../../adapters/sqlite/writer.ts";
+import { openDatabase, openReader } from "../../adapters/sqlite/writer.ts";
 import { type CoordinatorRow, storedCoordinators } from "../../cluster/index.ts";
 import { type Clock, defined, isOperatingError, messageOf, OperatingError } from "../../kernel/index.ts";
 import type { LogPosition } from "../../router/index.ts";
@@ -73,7 +73,7 @@ const ASK_MS = 5_000;
 export async function findLeader(settings: Settings, clock: Clock): Promise<JoinFrom> {
   if (positionOf(settings) === undefined) throw notAMember(settings.dataDir);
   const token = clusterTokenIn(settings.dataDir);
-  const db = new DatabaseSync(placeOf(settings), { readOnly: true, timeout: 5_000 });
+  const db = openReader(placeOf(settings));
   let known: readonly CoordinatorRow[];
   try {
     known = storedCoordinators({ read: (sql, ...params) => db.prepare(sql).all(...params) as never });

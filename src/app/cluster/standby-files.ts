@@ -1,5 +1,5 @@
 /** The files of a coordinator while another leads: fetched from there, told to it, and given to whoever asks. */
-import { DatabaseSync } from "node:sqlite";
+import { openReader } from "../../adapters/sqlite/writer.ts";
 import type { ClusterView } from "../../cluster/index.ts";
 import { type Clock, defined, type Log, OperatingError } from "../../kernel/index.ts";
 import { openLink, tellFiles } from "../../surfaces/index.ts";
@@ -26,7 +26,7 @@ export function openStandbyFiles({ settings, databasePath, clock, log, view }: S
   const files = artifactStoreOf(settings, clock);
   const token = () => clusterTokenIn(dataDir);
   const transfers = createMemberTransfers({ settings, files, token, log });
-  const db = new DatabaseSync(databasePath, { readOnly: true, timeout: 5_000 });
+  const db = openReader(databasePath);
   let line: { readonly key: string; readonly link: ReturnType<typeof openLink> } | undefined;
 
   const leaderNow = (): MemberAddress => {

@@ -2,9 +2,10 @@
 import { rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
+import { openReader } from "../../adapters/sqlite/writer.ts";
 import type { ClusterView } from "../../cluster/index.ts";
-import { assert, type Clock, type Log, type Random } from "../../kernel/index.ts";
+import { assert, type Edges } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
 import {
   addressOf,
@@ -23,13 +24,10 @@ import { readToken, writeWhole } from "../data-folder/token.ts";
 import type { Settings } from "../settings.ts";
 import { readVersion } from "../version.ts";
 
-export interface StandbyDoorOptions {
+export interface StandbyDoorOptions extends Edges {
   readonly settings: Settings;
   readonly port: number;
   readonly databasePath: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly view: () => ClusterView | undefined;
   readonly shutdown: (reason: string, actor: string) => void;
   readonly files: () => ArtifactStore | undefined;
@@ -49,7 +47,7 @@ export async function openStandby(options: StandbyDoorOptions) {
   const { settings, clock, random, log } = options;
   const { api } = settings;
   const limits = createLimits(clock, api.rateFactor);
-  const db = new DatabaseSync(options.databasePath, { readOnly: true, timeout: 5_000 });
+  const db = openReader(options.databasePath);
   const names = new Set([hostname().toLowerCase(), api.host, api.serverName?.toLowerCase()]);
   const access = createAccess({
     localToken: settings.token?.reveal() ?? readToken(settings.dataDir),

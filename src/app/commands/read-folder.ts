@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { translateFault } from "../../adapters/sqlite/faults.ts";
-import { statementCache } from "../../adapters/sqlite/writer.ts";
+import { openReader, statementCache } from "../../adapters/sqlite/writer.ts";
 import { OperatingError } from "../../kernel/index.ts";
 import type { SqlValue, Store, StoreModule } from "../../router/index.ts";
 
@@ -19,7 +18,7 @@ export function openFolder(dataDir: string): FolderReader | undefined {
       throw translateFault(thrown);
     }
   };
-  const db = faultsTranslated(() => new DatabaseSync(path, { readOnly: true, timeout: 5_000 }));
+  const db = faultsTranslated(() => openReader(path));
   const prepare = statementCache(db);
   const read = <T>(sql: string, ...params: SqlValue[]) => faultsTranslated(() => prepare(sql).all(...params) as T[]);
   return {

@@ -1,10 +1,10 @@
 import { hostname } from "node:os";
-import { OperatingError } from "../../kernel/index.ts";
+import { type Environment, OperatingError } from "../../kernel/index.ts";
 import { settingDefaults, settingValues } from "../../kernel/settings/index.ts";
 import { readConfigFile } from "./config-file.ts";
 import { findConfigFile, findDataDir } from "./places.ts";
 import { settingsReport } from "./report.ts";
-import { type Environment, fromEnvironment, fromFile, fromFlags, type Inspection, resolveSettings } from "./resolve.ts";
+import { fromEnvironment, fromFile, fromFlags, type Inspection, resolveSettings } from "./resolve.ts";
 import { type SettingOverrides, type Settings, settingTree } from "./tree.ts";
 
 /** Every setting with its value and origin, and all that is wrong; never throws. */

@@ -1,6 +1,6 @@
 /** Flags over environment over file over default, and everything that is wrong with any of them. */
 import { dirname } from "node:path";
-import { didYouMean, suggest } from "../../kernel/index.ts";
+import { didYouMean, type Environment, suggest } from "../../kernel/index.ts";
 import { type Reading, rowsWith, type Setting, settingValues, type World } from "../../kernel/settings/index.ts";
 import { settingChecks } from "./checks.ts";
 import type { ConfigFile } from "./config-file.ts";
@@ -18,8 +18,6 @@ export function placeOf(origin: SettingOrigin): string {
   if (origin.kind === "default") return "default";
   return origin.kind === "file" ? `${origin.file}:${origin.line}` : origin.name;
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Problem {
   /** The settings that it is about; none when the name itself is unknown or the file cannot be read. */

@@ -12,10 +12,8 @@ import {
   type SpanExporter,
   TraceIdRatioBasedSampler,
 } from "@opentelemetry/sdk-trace-node";
-import type { Log } from "../../kernel/index.ts";
+import type { Environment, Log } from "../../kernel/index.ts";
 import type { SpanIds } from "../../router/index.ts";
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Telemetry {
   readonly spanIds: SpanIds;

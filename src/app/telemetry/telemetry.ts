@@ -2,8 +2,8 @@
  * Spans of the main process, sent to a collector where the usual variables of OpenTelemetry name one. What sends them is loaded
  * only then: nobody else pays for it.
  */
-import type { Log } from "../../kernel/index.ts";
-import type { Environment, Telemetry } from "./otlp.ts";
+import type { Environment, Log } from "../../kernel/index.ts";
+import type { Telemetry } from "./otlp.ts";
 
 export type { Telemetry } from "./otlp.ts";
 

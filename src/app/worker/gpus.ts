@@ -1,6 +1,6 @@
 /** The accelerators that a worker gives to jobs: those that the settings name, or those that the machine has. */
 import { execFile } from "node:child_process";
-import type { Environment } from "../../workloads/process/index.ts";
+import type { Environment } from "../../kernel/index.ts";
 
 export interface Gpu {
   /** What a program names it by, in CUDA_VISIBLE_DEVICES. */

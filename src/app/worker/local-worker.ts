@@ -1,26 +1,15 @@
 /** The worker beside a main process: a child that is started again when it ends by itself, and ended before its main. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import {
-  backoffMs,
-  type Clock,
-  type Log,
-  messageOf,
-  moduleBeside,
-  type Random,
-  type Timer,
-} from "../../kernel/index.ts";
+import { backoffMs, type Edges, type Environment, messageOf, moduleBeside, type Timer } from "../../kernel/index.ts";
 
-export interface LocalWorkerOptions {
+export interface LocalWorkerOptions extends Edges {
   readonly slots: number;
   readonly dataDir: string;
   readonly configFile: string | undefined;
   /** The file that is started; the program of this process unless said. */
   readonly program?: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+  readonly env: Environment;
 }
 
 const RESTART = { firstMs: 1_000, maxMs: 60_000, jitter: 0.3 };

@@ -1,21 +1,19 @@
 /** The signs of life of a node that has joined: who it is, what it does, and what the main process wants of it. */
 import {
   backoffMs,
-  type Clock,
   defined,
+  type Edges,
   isOperatingError,
-  type Log,
   messageOf,
   OperatingError,
   PEER_BACKOFF,
-  type Random,
   sleep,
 } from "../../kernel/index.ts";
 import { beatOver, leaveOver, type NodeAbout, type NodeLink, settingsOver } from "../../surfaces/index.ts";
 import type { Worker } from "../../work/worker/index.ts";
 import type { Settings } from "../settings.ts";
 
-export interface NodeBeatsOptions {
+export interface NodeBeatsOptions extends Edges {
   readonly link: NodeLink;
   readonly nodeId: string;
   readonly incarnation: number;
@@ -39,9 +37,6 @@ export interface NodeBeatsOptions {
   /** Without an answer for so long the node ends itself; 0 for one that waits for ever. */
   readonly deadManMs?: number;
   readonly version: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 type NodeDisk = NonNullable<Parameters<typeof beatOver>[1]["disk"]>;

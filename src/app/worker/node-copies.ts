@@ -8,12 +8,11 @@ import { join } from "node:path";
 import {
   backoffMs,
   type Clock,
+  type Edges,
   type FileHasher,
   isOperatingError,
-  type Log,
   messageOf,
   PEER_BACKOFF,
-  type Random,
   sleep,
   syncFolder,
 } from "../../kernel/index.ts";
@@ -25,7 +24,7 @@ import { carryOut } from "./node-orders.ts";
 import type { StoreFiller } from "./node-stores.ts";
 import type { NodeTransfersRunning } from "./node-transfers.ts";
 
-export interface NodeCopiesOptions {
+export interface NodeCopiesOptions extends Edges {
   readonly port: CopiesPort;
   readonly folder: string;
   /** The way to the store of the main process. */
@@ -40,9 +39,6 @@ export interface NodeCopiesOptions {
   readonly freeBytes: () => number;
   /** Results that wait here for the main process. */
   readonly waiting: () => Promise<Waiting>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly everyMs?: number;
 }
 

@@ -10,15 +10,7 @@ import {
   systemSampler,
 } from "../../cluster/index.ts";
 import { DaemonManager, type Unit } from "../../daemons/index.ts";
-import {
-  aborted,
-  type Clock,
-  createFileHasher,
-  defined,
-  type Log,
-  OperatingError,
-  type Random,
-} from "../../kernel/index.ts";
+import { aborted, createFileHasher, defined, type Edges, OperatingError } from "../../kernel/index.ts";
 import { createForwarder } from "../../router/outbox/index.ts";
 import { eventsOver, type NodeLink } from "../../surfaces/index.ts";
 import {
@@ -39,11 +31,8 @@ import type { Settings } from "../settings.ts";
 import { openSendingOutbox } from "./node-outbox.ts";
 import { runNodeUnit } from "./node-unit.ts";
 
-export interface NodeEventsOptions {
+export interface NodeEventsOptions extends Edges {
   readonly settings: Settings;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly link: NodeLink;
   readonly nodeId: string;
   /** What the worker here does, and how many jobs it does at once. */

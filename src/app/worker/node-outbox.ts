@@ -4,29 +4,17 @@ import { join } from "node:path";
 import { ownStore } from "../../adapters/sqlite/in-thread-store.ts";
 import { threadedStore } from "../../adapters/sqlite/threaded-store.ts";
 import { builtinRows, createCatalog } from "../../events/index.ts";
-import {
-  type Clock,
-  isOperatingError,
-  type Log,
-  messageOf,
-  moduleBeside,
-  OperatingError,
-  type Random,
-  retry,
-} from "../../kernel/index.ts";
+import { type Edges, isOperatingError, messageOf, moduleBeside, OperatingError, retry } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
 import { createOutbox, type Outbox, type OutboxBounds } from "../../router/outbox/index.ts";
 import { makePrivateFile } from "../data-folder/private-file.ts";
 import { storeModules } from "../outbox-modules.ts";
 import { nodeFolderOf } from "./node-identity.ts";
 
-export interface NodeOutboxOptions {
+export interface NodeOutboxOptions extends Edges {
   readonly dataDir: string;
   readonly nodeId: string;
   readonly bounds: OutboxBounds;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 /** Two processes that make the file at the same moment stand in each other's way once. */

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { backoffMs, type Clock, type Log, messageOf, PEER_BACKOFF, type Random, sleep } from "../../kernel/index.ts";
+import { backoffMs, type Edges, messageOf, PEER_BACKOFF, sleep } from "../../kernel/index.ts";
 import type { ReplicaPort } from "../../surfaces/index.ts";
 import { writeWhole } from "../data-folder/token.ts";
 import { nodeFolderOf } from "./node-identity.ts";
@@ -36,13 +36,10 @@ export function readReplica(dataDir: string): Replica | undefined {
   }
 }
 
-export interface ReplicaOptions {
+export interface ReplicaOptions extends Edges {
   readonly dataDir: string;
   readonly url: string;
   readonly port: ReplicaPort;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly everyMs?: number;
 }
 

@@ -2,20 +2,17 @@
 import { createPrivateKey } from "node:crypto";
 import { udpDatagrams } from "../../adapters/swim/index.ts";
 import { type SwimPeer, startSwim } from "../../cluster/swim/index.ts";
-import type { Clock, Log, Random } from "../../kernel/index.ts";
+import type { Edges } from "../../kernel/index.ts";
 import type { NodeKey } from "../../surfaces/index.ts";
 import type { Settings } from "../settings.ts";
 import type { NodeFile } from "./node-identity.ts";
 import { transferPlan } from "./serving-plan.ts";
 
-export interface NodeSwimOptions {
+export interface NodeSwimOptions extends Edges {
   readonly settings: Pick<Settings, "transfers" | "p2p">;
   readonly node: Pick<NodeFile, "node_id" | "url">;
   readonly key: Pick<NodeKey, "publicKey" | "toPem">;
   readonly incarnation: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 const EVERYWHERE = "0.0.0.0";

@@ -8,10 +8,10 @@ import {
   createFileHasher,
   createIds,
   defined,
-  type Log,
+  type Edges,
+  type Environment,
   messageOf,
   OperatingError,
-  type Random,
 } from "../../kernel/index.ts";
 import {
   artifactsOver,
@@ -35,7 +35,7 @@ import {
   workerTimingDefaults,
 } from "../../work/worker/index.ts";
 import { createStructureReader } from "../../workloads/arena/index.ts";
-import { createGuardian, createWorkloadHasher, type Environment } from "../../workloads/process/index.ts";
+import { createGuardian, createWorkloadHasher } from "../../workloads/process/index.ts";
 import { isRented } from "../between-rooms/holders.ts";
 import { orphanFolders } from "../between-rooms/orphan-folders.ts";
 import { guardDataDir } from "../data-folder/folder-lock.ts";
@@ -64,11 +64,8 @@ import { startNodeTransfers } from "./node-transfers.ts";
 import { createProcessExecutor } from "./process-executor.ts";
 import { workloadList } from "./workload-list.ts";
 
-export interface WorkerWorld {
+export interface WorkerWorld extends Edges {
   readonly settings: Settings;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly env: Environment;
   readonly version: string;
   /** Begins a new log file if this one is full. */

@@ -4,7 +4,7 @@
  * nobody else; what waits for it meanwhile becomes one summary.
  */
 
-import { backoffMs, type Clock, isOperatingError, type Log, messageOf, type Random } from "../../kernel/index.ts";
+import { backoffMs, type Edges, isOperatingError, messageOf } from "../../kernel/index.ts";
 import { settingDefaults } from "../../kernel/settings/index.ts";
 import type { Store } from "../../router/index.ts";
 import { alertSettings } from "../settings.ts";
@@ -35,11 +35,8 @@ export const deliveryDefaults = {
 };
 export type DeliverySettings = typeof deliveryDefaults;
 
-export interface DeliveryPorts {
+export interface DeliveryPorts extends Edges {
   readonly store: Store;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly settings: DeliverySettings;
 }
 

@@ -1,4 +1,4 @@
-import { type Clock, createIds, type Log, OperatingError, type Random } from "../../kernel/index.ts";
+import { createIds, type Edges, OperatingError } from "../../kernel/index.ts";
 import { createWriteSet, type Operation, type Store } from "../../router/index.ts";
 import { offerKey, type ProviderRecord, rankOffers, type Speeds, takeOffers, type Wish } from "./choose.ts";
 import type { FleetNode, RowView } from "./decide.ts";
@@ -34,12 +34,9 @@ export interface Demand {
   readonly foreseen?: Foreseen | undefined;
 }
 
-export interface FleetSurroundings {
+export interface FleetSurroundings extends Edges {
   readonly settings: FleetSettings;
   readonly store: Store;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly providers: readonly MachineProvider[];
   /** Nodes, with the name of the token that each joined with. */
   readonly nodes: () => readonly FleetNode[];

@@ -1,18 +1,15 @@
 /** A member that runs: its clock, its datagrams, and a bound on what it reads. */
-import { type Clock, type Log, messageOf, type Random } from "../../kernel/index.ts";
+import { type Edges, messageOf } from "../../kernel/index.ts";
 import type { Datagrams } from "./datagrams.port.ts";
 import { decodeSwim, encodeSwim, type SwimKey } from "./messages.ts";
 import { createSwimMember, type SwimPeer, type SwimPolicy, type SwimSend, swimDefaults } from "./swim-member.ts";
 
-export interface SwimOptions {
+export interface SwimOptions extends Edges {
   readonly nodeId: string;
   /** Grows with every start of the node. */
   readonly incarnation: number;
   readonly key: SwimKey;
   readonly datagrams: Datagrams;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly policy?: SwimPolicy;
 }
 

@@ -6,6 +6,7 @@ import {
   type Unit,
   type UnitContext,
   type UnitSpec,
+  type Wiring,
 } from "../../daemons/index.ts";
 import type { BuiltinRows, EventName } from "../../events/index.ts";
 import type { Json } from "../../kernel/index.ts";
@@ -26,6 +27,9 @@ export interface ConfigLook<E extends EventName = never> extends UnitContext<E> 
   /** Writes the config's row of a table, if it says something new. */
   put<T extends Json>(table: StateTable<T>, row: T): void;
 }
+
+/** A look of the unit that this wiring begins. */
+export type LookOf<W extends Pick<Wiring, "emits">> = ConfigLook<W["emits"][number]>;
 
 /** Jobs that have come to their end, as a unit hears of it. With `jobs` it is woken by those of that kind alone. */
 export const JOB_ENDS = ["WORK_COMPLETED", "WORK_FAILED", "WORK_CANCELLED"] as const;

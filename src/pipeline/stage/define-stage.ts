@@ -1,4 +1,4 @@
-import type { HealthView, Unit, UnitHealth } from "../../daemons/index.ts";
+import type { HealthView, Unit, UnitHealth, Wiring } from "../../daemons/index.ts";
 import type { EventName } from "../../events/index.ts";
 import type { Json } from "../../kernel/index.ts";
 import type { StateTable } from "../../router/index.ts";
@@ -13,6 +13,9 @@ export interface Turn<E extends EventName = never> extends ConfigLook<E> {
   /** The name of what this attempt does: its jobs are put out under it, and its events speak of it. */
   readonly jobId: string;
 }
+
+/** A turn of the stage that this wiring begins. */
+export type TurnOf<W extends Pick<Wiring, "emits">> = Turn<W["emits"][number]>;
 
 type Own = Record<string, Json>;
 

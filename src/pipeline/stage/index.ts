@@ -13,8 +13,8 @@
  * the pipeline import downwards only: stage and statistics, then models, selfplay, data, training, evaluation, promotion.
  */
 export { type CascadeStart, cascadeStarts, startFromOf } from "./cascade.ts";
-export { type ConfigLook, defineConfigUnit, JOB_ENDS } from "./config-unit.ts";
-export { defineStage, type Turn } from "./define-stage.ts";
+export { type ConfigLook, defineConfigUnit, JOB_ENDS, type LookOf } from "./config-unit.ts";
+export { defineStage, type Turn, type TurnOf } from "./define-stage.ts";
 export {
   failuresInARow,
   type Iteration,

@@ -1,5 +1,5 @@
 /** Sends what is in an outbox to the coordinator: in order, in batches, one request at a time, until it has answered. */
-import { backoffMs, type Clock, type Log, messageOf, PEER_BACKOFF, type Random, sleep } from "../../kernel/index.ts";
+import { backoffMs, type Edges, messageOf, PEER_BACKOFF, sleep } from "../../kernel/index.ts";
 import { type AnyEvent, whyUnreadable } from "../event.ts";
 import type { Forwarded, Outbox } from "./outbox.ts";
 
@@ -13,12 +13,9 @@ export interface ForwardPort {
   isRefusal(thrown: unknown): { readonly code: string; readonly reason: string } | undefined;
 }
 
-export interface ForwarderOptions {
+export interface ForwarderOptions extends Edges {
   readonly outbox: Outbox;
   readonly port: ForwardPort;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly maxEvents?: number;
 }
 

@@ -1,5 +1,5 @@
 import type { Catalog } from "../../events/index.ts";
-import { type Clock, createIds, isOperatingError, type Log, OperatingError, type Random } from "../../kernel/index.ts";
+import { createIds, type Edges, isOperatingError, OperatingError } from "../../kernel/index.ts";
 import { isDurable } from "../append-all.ts";
 import { type AnyEvent, fromStored, valuesOf } from "../event.ts";
 import { type PrepareContext, type Prepared, type PublishOptions, prepare, type Validation } from "../prepare.ts";
@@ -20,12 +20,9 @@ import {
   waitingEvents,
 } from "./tables.ts";
 
-export interface OutboxOptions {
+export interface OutboxOptions extends Edges {
   readonly store: Store;
   readonly catalog: Catalog;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   /** Who speaks here. */
   readonly nodeId: string;
   readonly bounds?: OutboxBounds;

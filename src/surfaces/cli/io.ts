@@ -1,11 +1,11 @@
-import { isOperatingError, messageOf, translateDiskFault } from "../../kernel/index.ts";
+import { type Environment, isOperatingError, messageOf, translateDiskFault } from "../../kernel/index.ts";
 import { printableLines } from "./text.ts";
 
 /** What a command may touch of the outside. Tests give it a recorder; the program gives it the terminal. */
 export interface CliIo {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly cwd: string;
   readonly stdin: NodeJS.ReadableStream;
   readonly isTerminal: boolean;

@@ -3,15 +3,7 @@
  * redirect: what nodes sign names the process that they speak to, and a token must not follow an address that somebody gave.
  */
 import type { ClusterView } from "../../cluster/index.ts";
-import {
-  type Clock,
-  createIds,
-  isOperatingError,
-  type Log,
-  messageOf,
-  OperatingError,
-  type Random,
-} from "../../kernel/index.ts";
+import { createIds, type Edges, isOperatingError, messageOf, OperatingError } from "../../kernel/index.ts";
 import type { ArtifactStore } from "../../sync/index.ts";
 import { answerFile } from "../artifacts/routes.ts";
 import { getArtifact } from "../artifacts/wire.ts";
@@ -24,12 +16,9 @@ import { shownCluster } from "./routes.ts";
 import { standbyPage } from "./standby-page.ts";
 import { getCluster } from "./wire.ts";
 
-export interface StandbyOptions {
+export interface StandbyOptions extends Edges {
   readonly view: () => ClusterView | undefined;
   readonly access: Access;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   /** After so long somebody leads again, as a rule. */
   readonly retryAfterSeconds: number;
   readonly shutdown: (reason: string, actor: string) => void;

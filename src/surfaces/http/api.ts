@@ -3,6 +3,7 @@ import { type Context, Hono } from "hono";
 import { BODY_HASH_HEADER } from "../../cluster/index.ts";
 import {
   createIds,
+  type Environment,
   isOperatingError,
   lazy,
   messageOf,
@@ -356,7 +357,7 @@ async function perform(
     query: parse(route.query, queryOf(c.req.url), "query"),
     body,
     upload: route.bytes ? uploadOf(c) : undefined,
-    headers: c.env.incoming.headers as Readonly<Record<string, string | undefined>>,
+    headers: c.env.incoming.headers as Environment,
     request: c.env.incoming,
     lastEventId: lastEventIdOf(c.req.header("last-event-id")),
     stream: (run) => streams.open(caller, waiting, c.req.raw.signal, c.env.outgoing, { "content-type": type }, run),

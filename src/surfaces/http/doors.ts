@@ -11,21 +11,18 @@ import {
 import { createServer as createTlsServer, request as httpsRequest } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { type Clock, type Log, messageOf, OperatingError, type Random, type Timer } from "../../kernel/index.ts";
+import { type Edges, messageOf, OperatingError, type Timer } from "../../kernel/index.ts";
 import type { Door } from "./access.ts";
 import { LOOPBACK_HOSTS } from "./address.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 import type { Env } from "./request.ts";
 import type { Identity, TlsFiles } from "./tls.ts";
 
-export interface SurfaceOptions {
+export interface SurfaceOptions extends Edges {
   readonly socketPath: string;
   readonly host: string;
   readonly port: number;
   readonly tls?: TlsFiles | undefined;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly fetch: (request: Request, env: Env["Bindings"]) => Response | Promise<Response>;
 }
 

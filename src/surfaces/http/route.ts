@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
-import type { Given } from "../../kernel/index.ts";
+import type { Environment, Given } from "../../kernel/index.ts";
 import type { TokenKind } from "../tables.ts";
 import type { Share } from "./backlog.ts";
 import type { ControlPorts } from "./ports.ts";
@@ -68,7 +68,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly waiting: Share;
   /** What is sent, for routes that take bytes as they come. */
   readonly upload: Upload | undefined;
-  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly headers: Environment;
   /** The connection that it came by, for what depends on it. */
   readonly request: Pick<IncomingMessage, "headers" | "socket">;
   /** An endless answer. */

@@ -1,14 +1,12 @@
 /** Brings what is in the spool to the queue: files first, then the word; again and again until there is an answer. */
 import {
   backoffMs,
-  type Clock,
   defined,
+  type Edges,
   isBodyRefused,
   isOperatingError,
-  type Log,
   messageOf,
   PEER_BACKOFF,
-  type Random,
   retry,
   sleep,
 } from "../../kernel/index.ts";
@@ -17,13 +15,10 @@ import type { ArtifactPort, MadeFile, QueuePort, Refusal, Reply } from "./ports.
 import { entryId, type Spool, type SpoolEntry } from "./spool.ts";
 import { within } from "./within.ts";
 
-export interface DeliveriesOptions {
+export interface DeliveriesOptions extends Edges {
   readonly queue: Pick<QueuePort, "complete" | "fail" | "release">;
   readonly artifacts: ArtifactPort;
   readonly spool: Spool;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   /** The queue has answered; nobody speaks for this lease any more. */
   readonly onSettled: (entry: SpoolEntry, refused: Refusal | undefined) => void;
 }

@@ -1,17 +1,14 @@
-import type { Clock, Log, Random } from "../../kernel/index.ts";
+import type { Edges } from "../../kernel/index.ts";
 import type { Admission } from "./admission.ts";
 import type { ArtifactPort, ExecutorPort, QueuePort } from "./ports.ts";
 import type { Spool } from "./spool.ts";
 
-export interface WorkerOptions {
+export interface WorkerOptions extends Edges {
   readonly queue: QueuePort;
   readonly executor: ExecutorPort;
   readonly artifacts: ArtifactPort;
   readonly admission: Admission;
   readonly spool: Spool;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly timing: WorkerTiming;
   /** Results that may wait to be taken; while there are more, nothing new is claimed. */
   readonly maxWaiting?: number;

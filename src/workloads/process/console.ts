@@ -7,6 +7,7 @@ import {
   type Clock,
   createIds,
   defined,
+  type Environment,
   messageOf,
   OperatingError,
   type Random,
@@ -14,7 +15,7 @@ import {
 } from "../../kernel/index.ts";
 import { type CheckReport, checkWorkload } from "./check/check.ts";
 import type { CheckResult } from "./check/tries.ts";
-import { type Environment, parseDeclaration, resolvePaths } from "./declaration.ts";
+import { parseDeclaration, resolvePaths } from "./declaration.ts";
 import { createWorkloadHasher } from "./file-hasher.ts";
 import { createGuardian } from "./guardian.ts";
 import { type ExampleJob, exampleJobSchema } from "./protocol.ts";

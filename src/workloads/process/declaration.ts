@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
-import { defined, lazy, OperatingError } from "../../kernel/index.ts";
+import { defined, type Environment, lazy, OperatingError } from "../../kernel/index.ts";
 
 const seconds = (fallback: number, max: number) => z.number().positive().max(max).default(fallback);
 const whole = (fallback: number, max: number) => z.int().min(1).max(max).default(fallback);
@@ -77,10 +77,6 @@ export function resolvePaths<D extends Pick<WorkloadDeclaration, "command" | "ar
 
 /** What every program may see: enough to find its interpreter and its libraries, nothing that opens a door. */
 const USUAL = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SHELL", "LD_LIBRARY_PATH"] as const;
-
-export interface Environment {
-  readonly [name: string]: string | undefined;
-}
 
 /** The environment of a child: named variables and no others. */
 export function childEnvironment(

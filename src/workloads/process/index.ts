@@ -16,7 +16,6 @@
 export type { CheckResult } from "./check/tries.ts";
 export { createWorkloadConsole, type WorkloadConsole } from "./console.ts";
 export {
-  type Environment,
   parseDeclaration,
   resolvePaths,
   type WorkloadDeclaration,

@@ -4,8 +4,8 @@
  * that it started.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { type Clock, type FileHasher, type Log, messageOf, systemCode } from "../../kernel/index.ts";
-import { childEnvironment, type Environment, type WorkloadDeclaration } from "./declaration.ts";
+import { type Clock, type Environment, type FileHasher, type Log, messageOf, systemCode } from "../../kernel/index.ts";
+import { childEnvironment, type WorkloadDeclaration } from "./declaration.ts";
 import type { Census, Guardian, Watch } from "./guardian.ts";
 import { createLineReader } from "./line-reader.ts";
 import { createMessageRate } from "./message-rate.ts";

@@ -14,7 +14,7 @@ import {
   type MachineProvider,
   providerErrors,
 } from "../../../cluster/fleet/index.ts";
-import { type Clock, sleep, systemCode } from "../../../kernel/index.ts";
+import { type Clock, type Environment, sleep, systemCode } from "../../../kernel/index.ts";
 import { isAlive, startTimeOf } from "./process-identity.ts";
 
 export interface LocalProviderOptions {
@@ -22,7 +22,7 @@ export interface LocalProviderOptions {
   readonly folder: string;
   /** What `ringrift` is here: the program and its first arguments. */
   readonly command: readonly [string, ...string[]];
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   /** Machines that there may be. */
   readonly max: number;
   readonly slots: number;

@@ -7,6 +7,7 @@ import { spawn } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Machine, type MachineOrder, type MachineProvider, providerErrors } from "../../../cluster/fleet/index.ts";
+import type { Environment } from "../../../kernel/index.ts";
 import { machinesOf, offersOf, PARTITION_FORMAT } from "./slurm-text.ts";
 
 export interface SlurmProviderOptions {
@@ -20,7 +21,7 @@ export interface SlurmProviderOptions {
   /** What `ringrift` is on the hosts of the cluster: a program and its first arguments. */
   readonly command: readonly [string, ...string[]];
   /** Where the programs of SLURM are, and what they need. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
 }
 
 const NAME = "slurm";

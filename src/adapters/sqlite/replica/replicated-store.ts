@@ -1,9 +1,9 @@
-import { DatabaseSync } from "node:sqlite";
 import type { TermWriter } from "../../../cluster/index.ts";
 import type { Clock } from "../../../kernel/index.ts";
 import type { Store } from "../../../router/index.ts";
 import { createCommitQueue, storeClosed, storeOver } from "../commit-queue.ts";
 import { createReader } from "../reader.ts";
+import { openReader } from "../writer.ts";
 
 /**
  * The store of one term: commits go through the log, reads see what was committed here. When the term is over it refuses for good, and
@@ -12,7 +12,7 @@ import { createReader } from "../reader.ts";
  * It reads on a connection of its own: that of the writer would show what the log has not accepted yet.
  */
 export function replicatedStore(writer: Pick<TermWriter, "apply" | "ended">, path: string, clock: Clock): Store {
-  const reader = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  const reader = openReader(path);
   const queue = createCommitQueue(clock, (batch) => {
     void writer.apply(batch).then((outcomes) => queue.settle(outcomes));
   });

@@ -11,6 +11,7 @@ import { DatabaseSync } from "node:sqlite";
 import { OperatingError } from "../../../kernel/index.ts";
 import type { LogPosition } from "../../../router/index.ts";
 import { translateFault } from "../faults.ts";
+import { openReader } from "../writer.ts";
 
 export interface Snapshot {
   readonly position: LogPosition;
@@ -49,7 +50,7 @@ const flush = (path: string): void => {
 /** Copies the database at `path` as it was last committed. Reads all of it: for a thread of its own. */
 export async function takeSnapshot(path: string, into: string): Promise<Snapshot> {
   rmSync(into, { force: true });
-  const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  const db = openReader(path);
   try {
     db.prepare("VACUUM INTO ?").run(into);
   } catch (thrown) {

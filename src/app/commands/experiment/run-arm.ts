@@ -5,6 +5,7 @@ import { join } from "node:path";
 import {
   type Clock,
   canonicalJson,
+  type Environment,
   type Json,
   OperatingError,
   type Random,
@@ -25,7 +26,7 @@ export interface ExperimentWorld {
   readonly configFile: string | undefined;
   readonly workloads: readonly NamedWorkload[];
   readonly workers: number;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;

@@ -9,6 +9,7 @@ import {
   assert,
   type Clock,
   createIds,
+  type Environment,
   messageOf,
   OperatingError,
   type Random,
@@ -31,7 +32,7 @@ import type { PlayTable, TableRequest } from "./play-table.ts";
 export interface TableEdges {
   readonly clock: Clock;
   readonly random: Random;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly signal: AbortSignal;
   /** For this game alone; whoever gave it removes it. */
   readonly folder: string;

@@ -6,10 +6,10 @@
  * longer worth keeping, falls silent, and systemd starts it anew.
  */
 import { execFile } from "node:child_process";
-import { type Clock, defined, type Log, messageOf, type Timer } from "../../../kernel/index.ts";
+import { type Clock, defined, type Environment, type Log, messageOf, type Timer } from "../../../kernel/index.ts";
 
 export interface NotifierOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly pid: number;
   readonly ppid: number;
   readonly clock: Clock;

@@ -7,11 +7,11 @@ import { champions } from "../../models/index.ts";
 import { entriesOf } from "../../selfplay/index.ts";
 import type { PipelineServices } from "../../services.ts";
 import {
-  type ConfigLook,
   defineConfigUnit,
   everyMs,
   type Iteration,
   iterations,
+  type LookOf,
   openedWith,
   STAGES,
   selfplayWork,
@@ -39,7 +39,7 @@ const wiring = {
   emits: ["PIPELINE_STAGE_ENTERED", "NEW_GAMES_AVAILABLE", "EXPORT_TRIGGERED", "ORPHAN_GAMES_REGISTERED"],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 
 /** Games that a config has, all in all, and how many of them came from elsewhere. Rows of older versions do not say. */
 const totals = defineTable<{ readonly games: number; readonly brought?: number }>("pipeline_totals");

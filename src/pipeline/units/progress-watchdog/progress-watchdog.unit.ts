@@ -3,11 +3,11 @@ import { defined } from "../../../kernel/index.ts";
 import { defineTable } from "../../../router/index.ts";
 import { MAX_STRENGTHS, MIN_ELO_PER_DAY, STRENGTH_MS, WATCH_MS } from "../../limits.ts";
 import {
-  type ConfigLook,
   defineConfigUnit,
   everyMs,
   type Iteration,
   iterations,
+  type LookOf,
   type Stage,
   type StageServices,
 } from "../../stage/index.ts";
@@ -45,7 +45,7 @@ const SEARCH_SIGNS = ["PBT_STARTED", "PBT_GENERATION_COMPLETE", "NAS_STARTED", "
 
 const DAY_MS = 86_400_000;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 
 /** By how much a config missed the deadline of its stage or of the step that it is at; null while it is in time. */
 export const lateBy = (at: Iteration, now: number, step?: Step): number | null => {

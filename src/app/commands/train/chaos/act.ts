@@ -1,20 +1,17 @@
-import type { Clock, Log, Random } from "../../../../kernel/index.ts";
+import type { Edges, Environment, Random } from "../../../../kernel/index.ts";
 import type { Store } from "../../../../router/index.ts";
 import type { ArtifactCatalog } from "../../../../sync/index.ts";
 import type { LocalWorker } from "../../../worker/local-worker.ts";
 
 /** The system as far as chaos touches it and looks at it. */
-export interface ChaosWorld {
+export interface ChaosWorld extends Edges {
   readonly store: Pick<Store, "read">;
   readonly catalog: Pick<ArtifactCatalog, "get" | "list" | "books">;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   readonly dataDir: string;
   /** The node of the main process, in whose name its worker works. */
   readonly nodeId: string;
   readonly worker: LocalWorker;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   /** Where a node joins. */
   readonly url: URL;
   readonly socketPath: string;

@@ -8,14 +8,15 @@ import {
   everyMs,
   exportWork,
   JOB_ENDS,
+  type LookOf,
   lostFiles,
   NO_INPUT,
   pausedWait,
   rebuildRows,
   type Shard,
   type StageServices,
-  type Turn as StageTurn,
   syncWork,
+  type TurnOf,
   waiting,
   windowWith,
 } from "../../../stage/index.ts";
@@ -48,8 +49,8 @@ const wiring = {
   ],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
-type Turn = StageTurn<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
+type Turn = TurnOf<typeof wiring>;
 
 /**
  * Turns the accepted games of an iteration into a training file, chooses the files that training sees, and makes one of the

@@ -4,11 +4,11 @@ import { broughtPin } from "../../../../sync/index.ts";
 import type { JobView } from "../../../../work/index.ts";
 import {
   type ArtifactRef,
-  type ConfigLook,
   defineConfigUnit,
   everyMs,
   followJobs,
   JOB_ENDS,
+  type LookOf,
   putJobs,
   type StageServices,
 } from "../../../stage/index.ts";
@@ -28,7 +28,7 @@ const wiring = {
   emits: ["WORK_QUEUED", "CONSOLIDATION_STARTED", "CONSOLIDATION_COMPLETE"],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 type Payload = PayloadFor<"CONSOLIDATION_COMPLETE">;
 
 const UNION = "union";

@@ -1,12 +1,12 @@
 import type { Wiring } from "../../../../daemons/index.ts";
 import {
-  type ConfigLook,
   defineConfigUnit,
   doneIn,
   everyMs,
   isFor,
   isTurnOf,
   JOB_ENDS,
+  type LookOf,
   type StageServices,
   selfplayWork,
   waiting,
@@ -32,7 +32,7 @@ const wiring = {
   ],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 
 /**
  * Has every segment of a batch checked before it counts: that its games follow the rules, that its labels are those of its

@@ -11,11 +11,11 @@ import {
   SEGMENTS_REJECTED,
   type Segment,
   type StageServices,
-  type Turn as StageTurn,
   type StageWork,
   type SyncOwn,
   selfplayWork,
   syncWork,
+  type TurnOf,
   waiting,
 } from "../../../stage/index.ts";
 import { addFigures } from "../../figures.ts";
@@ -49,7 +49,7 @@ const wiring = {
   ],
 } as const satisfies Wiring;
 
-type Turn = StageTurn<(typeof wiring.emits)[number]>;
+type Turn = TurnOf<typeof wiring>;
 type Work = StageWork<SyncOwn>;
 
 /**

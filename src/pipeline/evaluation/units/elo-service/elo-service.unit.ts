@@ -13,11 +13,11 @@ import {
   withdrawnModels,
 } from "../../../models/index.ts";
 import {
-  type ConfigLook,
   defineConfigUnit,
   everyMs,
   followJobs,
   JOB_ENDS,
+  type LookOf,
   putChanged,
   putJobs,
   refusedWait,
@@ -54,7 +54,7 @@ const wiring = {
   emits: ["WORK_QUEUED", "ELO_UPDATED", "ELO_SIGNIFICANT_CHANGE"],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 
 /**
  * Keeps the ladder of every config: orders rating games where they tell most, within their share of all games, and computes

@@ -15,7 +15,7 @@ import {
   jobFailure,
   type LostJob,
   type StageFailure,
-  type Turn as StageTurn,
+  type TurnOf,
   trainingWork,
   waiting,
 } from "../../../stage/index.ts";
@@ -65,7 +65,7 @@ const wiring = {
   ],
 } as const satisfies Wiring;
 
-type Turn = StageTurn<(typeof wiring.emits)[number]>;
+type Turn = TurnOf<typeof wiring>;
 
 /**
  * Plays a candidate against the champion until the sequential test has a verdict. It looks at whole batches only, in their

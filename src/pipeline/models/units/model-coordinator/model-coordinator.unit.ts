@@ -7,6 +7,7 @@ import {
   defineConfigUnit,
   evaluationWork,
   everyMs,
+  type LookOf,
   type StageServices,
   startFromOf,
   trainingWork,
@@ -40,7 +41,7 @@ const wiring = {
   emits: ["REGISTRY_UPDATED", "MODEL_UPDATED", "MODEL_SYNC_REQUESTED"],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 type Told = Pick<Look, "emit">;
 
 /** What is pinned for a config, so that it is said again only when it changes. */

@@ -20,8 +20,8 @@ import {
   type PromotionOwn,
   promotionWork,
   type StageServices,
-  type Turn as StageTurn,
   type StageWork,
+  type TurnOf,
   trainingWork,
 } from "../../../stage/index.ts";
 import { tiers } from "../../tables.ts";
@@ -38,7 +38,7 @@ const wiring = {
   emits: ["PROMOTION_STARTED", "MODEL_PROMOTED", "PROMOTION_REJECTED", "PROMOTION_FAILED"],
 } as const satisfies Wiring;
 
-type Turn = StageTurn<(typeof wiring.emits)[number]>;
+type Turn = TurnOf<typeof wiring>;
 type Work = StageWork<PromotionOwn>;
 
 /** Decides on candidates: promoted, rejected or failed, each with its evidence, in one commit with the champion's row. */

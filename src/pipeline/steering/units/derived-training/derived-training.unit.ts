@@ -5,7 +5,6 @@ import type { JobView } from "../../../../work/index.ts";
 import { type EvaluationServices, isLasting, resultsFileOf, resultsOf } from "../../../evaluation/index.ts";
 import { playersOf, students } from "../../../models/index.ts";
 import {
-  type ConfigLook,
   cascadeStarts,
   defineConfigUnit,
   everyMs,
@@ -13,6 +12,7 @@ import {
   followJobs,
   JOB_ENDS,
   jobFailure,
+  type LookOf,
   type PartJob,
   putJobs,
   refusedWait,
@@ -36,7 +36,7 @@ const wiring = {
   emits: ["WORK_QUEUED", "TRAINING_THRESHOLD_REACHED"],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 
 const TRAINING = "t0";
 const pinOf = (configKey: string): string => `students:${configKey}`;

@@ -1,10 +1,10 @@
 import type { Wiring } from "../../../../daemons/index.ts";
 import { defined } from "../../../../kernel/index.ts";
 import {
-  type ConfigLook,
   defineConfigUnit,
   everyMs,
   explorationSignals,
+  type LookOf,
   type StageServices,
   withKnobs,
 } from "../../../stage/index.ts";
@@ -23,7 +23,7 @@ const wiring = {
   emits: ["SCHEDULER_REGISTERED"],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 
 /**
  * Turns the knobs `exploration` (temperature and noise), `search` (the budget of a search) and `positions` (games that begin within earlier

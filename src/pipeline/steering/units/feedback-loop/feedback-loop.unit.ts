@@ -1,11 +1,11 @@
 import type { Wiring } from "../../../../daemons/index.ts";
 import { qualities } from "../../../selfplay/index.ts";
 import {
-  type ConfigLook,
   defineConfigUnit,
   difficultyOf,
   everyMs,
   gamesWith,
+  type LookOf,
   type StageServices,
 } from "../../../stage/index.ts";
 import { gatesBefore, growthOf, judgeGates } from "../../gates.ts";
@@ -27,7 +27,7 @@ const wiring = {
   emits: ["EXPLORATION_BOOST", "EXPLORATION_ADJUSTED", "SELFPLAY_RATE_CHANGED"],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 
 /**
  * Says how a config is to be explored: a boost when it stands on a plateau, how far temperature, search and start positions are from its plan, and

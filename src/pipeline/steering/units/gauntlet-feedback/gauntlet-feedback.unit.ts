@@ -4,13 +4,13 @@ import { type EvaluationServices, pairTallies } from "../../../evaluation/index.
 import { budgetOf, championAfter, champions, playersOf } from "../../../models/index.ts";
 import {
   architectureWeights,
-  type ConfigLook,
   cascadeStarts,
   defineConfigUnit,
   everyMs,
   gamesWith,
   gauntletSignals,
   iterations,
+  type LookOf,
   type StageServices,
   startFromOf,
 } from "../../../stage/index.ts";
@@ -40,7 +40,7 @@ const wiring = {
   ],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 
 /**
  * Reads gates. It turns the knobs `learning_rate`, `games`, `opponents` and `window` of a config whose plan lets it, and moves a config that

@@ -2,10 +2,10 @@ import { onEach, type Wiring } from "../../../../daemons/index.ts";
 import { defined, sumOf } from "../../../../kernel/index.ts";
 import { trainingRuns } from "../../../models/index.ts";
 import {
-  type ConfigLook,
   defineConfigUnit,
   everyMs,
   iterations,
+  type LookOf,
   type StageServices,
   selfplayWork,
   syncWork,
@@ -28,7 +28,7 @@ const wiring = {
   emits: ["PLATEAU_DETECTED", "METRICS_UPDATED"],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 
 const NOTHING: Measures = { trends: {}, seen: {}, retried: { iteration: 0, times: 0 } };
 

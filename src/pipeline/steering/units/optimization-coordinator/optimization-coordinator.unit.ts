@@ -1,12 +1,12 @@
 import type { Wiring } from "../../../../daemons/index.ts";
 import { champions, checkpointOf } from "../../../models/index.ts";
 import {
-  type ConfigLook,
   configs,
   defineConfigUnit,
   everyMs,
   exportWork,
   iterations,
+  type LookOf,
   MAX_SEARCH_MS,
   type SearchOrder,
   type StageServices,
@@ -39,7 +39,7 @@ const wiring = {
   emits: ["CMAES_TRIGGERED", "NAS_TRIGGERED", "HYPERPARAMETER_UPDATED", "ADAPTIVE_PARAMS_CHANGED"],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 
 /**
  * Orders a search, one at a time for each config: for better parameters of self-play, settings of training or a better shape of the network. It

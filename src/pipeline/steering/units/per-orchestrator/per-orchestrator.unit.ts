@@ -3,7 +3,6 @@ import { OperatingError } from "../../../../kernel/index.ts";
 import type { JobView } from "../../../../work/index.ts";
 import {
   bufferOf,
-  type ConfigLook,
   cancelJobs,
   defineConfigUnit,
   everyMs,
@@ -12,6 +11,7 @@ import {
   isPrioritised,
   JOB_ENDS,
   jobFailure,
+  type LookOf,
   putJobs,
   type ReplayBuffer,
   refusedWait,
@@ -33,7 +33,7 @@ const wiring = {
   emits: ["WORK_QUEUED", "PER_BUFFER_REBUILT", "PER_PRIORITIES_UPDATED", "METRICS_UPDATED"],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 
 const PART = "priorities";
 

@@ -4,13 +4,13 @@ import { disownFile } from "../../../../sync/index.ts";
 import { type EvaluationServices, isLasting, resultsFileOf, resultsOf } from "../../../evaluation/index.ts";
 import { playersOf } from "../../../models/index.ts";
 import {
-  type ConfigLook,
   cancelJobs,
   defineConfigUnit,
   everyMs,
   followJobs,
   JOB_ENDS,
   jobFailure,
+  type LookOf,
   type PartJob,
   putJobs,
   refusedWait,
@@ -43,7 +43,7 @@ const wiring = {
   emits: ["WORK_QUEUED", "CMAES_COMPLETED", ...POPULATION_EVENTS],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 
 /**
  * Carries out the searches that `optimization_coordinator` orders, generation by generation, as jobs of the queue. All that it knows is

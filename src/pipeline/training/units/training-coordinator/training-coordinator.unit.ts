@@ -13,8 +13,8 @@ import {
   putJobs,
   refusedWait,
   type StageServices,
-  type Turn as StageTurn,
   strandedParts,
+  type TurnOf,
   takeBackStranded,
   trainingWork,
   undertakingOf,
@@ -54,7 +54,7 @@ const wiring = {
   ],
 } as const satisfies Wiring;
 
-type Turn = StageTurn<(typeof wiring.emits)[number]>;
+type Turn = TurnOf<typeof wiring>;
 
 /**
  * The only one who starts training. A run holds the lock of its config and one of the slots; it counts as done when its

@@ -5,7 +5,6 @@ import { trainingRuns } from "../../../models/index.ts";
 import { qualities } from "../../../selfplay/index.ts";
 import {
   architectureWeights,
-  type ConfigLook,
   defineConfigUnit,
   everyMs,
   exportWork,
@@ -14,6 +13,7 @@ import {
   type Iteration,
   isFor,
   isTurnOf,
+  type LookOf,
   type StageServices,
   syncWork,
   trainingTunings,
@@ -47,7 +47,7 @@ const wiring = {
   ],
 } as const satisfies Wiring;
 
-type Look = ConfigLook<(typeof wiring.emits)[number]>;
+type Look = LookOf<typeof wiring>;
 
 /**
  * Evaluates the gates for a new run and stores each verdict with actual and required values. A verdict to go stands for its
