@@ -36,6 +36,13 @@ export interface ServerRefusal {
   readonly nodeId?: string;
 }
 
+/** A fault of our own is no refusal. */
+export function tellRefusal(error: OperatingError, from: string, onRefused: (refusal: ServerRefusal) => void): void {
+  const { kind, code, message, details } = error;
+  if (kind !== "denied" && kind !== "invalid") return;
+  onRefused({ code, message, from, ...(typeof details.to === "string" ? { nodeId: details.to } : {}) });
+}
+
 export interface ArtifactServerOptions extends ServedFilesOptions {
   /** The coordinator's public key; undefined until this node has heard of it. */
   readonly key: () => KeyObject | undefined;
@@ -221,14 +228,8 @@ export function createArtifactServer(options: ArtifactServerOptions): Server {
       const error = isOperatingError(thrown)
         ? thrown
         : OperatingError.internal("SERVING_FAILED", messageOf(thrown), { retryable: true });
-      const { kind, code, message, status, retryable, details } = error;
-      if (kind === "denied" || kind === "invalid")
-        onRefused({
-          code,
-          message,
-          from,
-          ...(typeof details.to === "string" ? { nodeId: details.to } : {}),
-        });
+      tellRefusal(error, from, onRefused);
+      const { kind, code, message, status, retryable } = error;
       // What was begun cannot be taken back, and must not look whole.
       if (response.headersSent) return void response.destroy();
       response.writeHead(status, { "content-type": "application/problem+json", connection: "close" });

@@ -4,11 +4,11 @@ import { Agent as TlsAgent, request as tlsRequest } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { isOperatingError, kindOfStatus, messageOf, OperatingError } from "../../../kernel/index.ts";
 import type { Wanted } from "../../../sync/index.ts";
+import { textOf } from "../answer-text.ts";
 import { rawAnswer } from "./raw-answer.ts";
 
 /** Connections to one place; what is more waits for one of them. */
 const CONNECTIONS = 8;
-const MAX_TEXT_BYTES = 4 * 1_024 ** 2;
 
 export interface AskerOptions {
   readonly url: string;
@@ -43,15 +43,6 @@ export interface Asker {
 
 /** What is read as one pack at most; what may be in it is for who unpacks it: it knows what was asked for. */
 const MAX_LENT_BYTES = 128 * 1_024 ** 2;
-
-export async function textOf(answer: IncomingMessage): Promise<string> {
-  let text = "";
-  for await (const piece of answer.setEncoding("utf8")) {
-    text += piece as string;
-    if (text.length > MAX_TEXT_BYTES) throw OperatingError.internal("UNEXPECTED_ANSWER", "the answer is too large");
-  }
-  return text;
-}
 
 /** What was refused, as the error that it was over there. */
 function refusalIn(text: string, status: number, place: string): OperatingError {

@@ -4,7 +4,8 @@ import type { Agent, IncomingMessage } from "node:http";
 import { isOperatingError, OperatingError } from "../../../kernel/index.ts";
 import type { Transport, TransportName, Wanted } from "../../../sync/index.ts";
 import { listName } from "../../../sync/transfer/index.ts";
-import { createAsker, rangeFrom, textOf } from "./asker.ts";
+import { textOf } from "../answer-text.ts";
+import { createAsker, rangeFrom } from "./asker.ts";
 import { encodeList } from "./lists.ts";
 import { type Bearer, COMING, PROOF_HEADER, proofOf, TICKET_HEADER } from "./proof.ts";
 

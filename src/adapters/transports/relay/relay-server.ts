@@ -10,7 +10,7 @@ import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { type Clock, isOperatingError, messageOf, OperatingError } from "../../../kernel/index.ts";
 import { type Budget, checkTicket } from "../../../sync/transfer/index.ts";
-import type { ServerRefusal } from "../http/artifact-server.ts";
+import { type ServerRefusal, tellRefusal } from "../http/artifact-server.ts";
 import { bearerOf, PROOF_HEADER, TICKET_HEADER } from "../http/proof.ts";
 
 export const RELAY_PROTOCOL = "ringrift-relay";
@@ -155,14 +155,8 @@ export function relayOn(server: Server, options: RelayServerOptions): void {
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
     admit(request, socket, first).catch((thrown: unknown) => {
       const error = isOperatingError(thrown) ? thrown : OperatingError.internal("RELAY_FAILED", messageOf(thrown));
-      const { kind, code, message, status, retryable, details } = error;
-      if (kind === "denied" || kind === "invalid")
-        onRefused({
-          code,
-          message,
-          from,
-          ...(typeof details.to === "string" ? { nodeId: details.to } : {}),
-        });
+      tellRefusal(error, from, onRefused);
+      const { kind, code, message, status, retryable } = error;
       const body = JSON.stringify({ kind, code, detail: message, retryable });
       socket.end(
         `HTTP/1.1 ${status} Refused\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

@@ -4,6 +4,7 @@ import { request as tlsRequest } from "node:https";
 import type { Readable } from "node:stream";
 import { AwsV4Signer } from "aws4fetch";
 import { type Clock, messageOf, OperatingError, systemClock } from "../../../kernel/index.ts";
+import { textOf } from "../answer-text.ts";
 
 export interface S3Place {
   /** Such as `https://s3.example.org`; the bucket is a part of the path. */
@@ -19,7 +20,6 @@ export interface S3Place {
 }
 
 const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-const MAX_TEXT_BYTES = 4 * 1_024 ** 2;
 
 export interface S3Request {
   readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
@@ -29,15 +29,6 @@ export interface S3Request {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: { readonly bytes: number; readonly sha256: string; readonly open: () => Readable | Uint8Array };
   readonly signal: AbortSignal;
-}
-
-export async function textOf(answer: IncomingMessage): Promise<string> {
-  let text = "";
-  for await (const piece of answer.setEncoding("utf8")) {
-    text += piece as string;
-    if (text.length > MAX_TEXT_BYTES) throw OperatingError.internal("UNEXPECTED_ANSWER", "the answer is too large");
-  }
-  return text;
 }
 
 /** The text of the first element of this name. */

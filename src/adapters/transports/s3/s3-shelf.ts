@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import { isOperatingError, OperatingError } from "../../../kernel/index.ts";
 import type { Shelf, Shelved } from "../../../sync/index.ts";
+import { textOf } from "../answer-text.ts";
 import {
   isDocumentName,
   isShelfName,
@@ -12,7 +13,7 @@ import {
   tooLarge,
   tooMany,
 } from "../shelf-names.ts";
-import { elementOf, type s3Client, textOf } from "./s3-client.ts";
+import { elementOf, type s3Client } from "./s3-client.ts";
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 const decoded = (text: string): string =>

@@ -4,8 +4,9 @@ import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { isOperatingError, OperatingError } from "../../../kernel/index.ts";
 import type { Transport, Wanted, WriteOptions } from "../../../sync/index.ts";
+import { textOf } from "../answer-text.ts";
 import { DISK_MARKER } from "../disk-marker.ts";
-import { elementOf, type S3Place, s3Client, textOf } from "./s3-client.ts";
+import { elementOf, type S3Place, s3Client } from "./s3-client.ts";
 import { s3Shelf } from "./s3-shelf.ts";
 
 /** Above this a file is brought in parts: a cut costs a part, and stores limit what comes in one go. */

@@ -1,19 +1,11 @@
 /** What the files of a folder become: segments, each read and played through; and why others do not. */
 import { join } from "node:path";
-import type { StructureReader } from "../../../workloads/arena/index.ts";
+import type { MadeSegment, StructureReader } from "../../../workloads/arena/index.ts";
 import type { FoundFiles, Refused } from "./find-files.ts";
 
-export interface Segment {
+export interface Segment extends MadeSegment {
   /** The file of the folder that it comes from. */
   readonly from: string;
-  readonly path: string;
-  readonly sha256: string;
-  readonly bytes: number;
-  readonly kind: "games" | "samples";
-  readonly config_key: string;
-  readonly games: number;
-  readonly rows: number;
-  readonly rules_version: string | null;
   /** The file of games that these rows are of. */
   readonly rows_of?: string;
 }
