@@ -87,7 +87,7 @@ describe("ringrift dlq", () => {
 
     const summary = (await run()).out.split("\n");
     expect(summary[0]).toBe("2 dead letters: 2 pending, 0 retrying, 0 recovered, 0 discarded");
-    expect(summary[3]).toMatch(/^LETTERS {2}CONSUMER {2}EVENT +FINGERPRINT +LAST +ERROR$/);
+    expect(summary[3]).toMatch(/^LETTERS {2}CONSUMER {2}EVENT +FINGERPRINT +FIRST +LAST +ERROR$/);
     expect(summary[4]).toMatch(
       /^ {6}2 {2}exporter {2}SELFPLAY_TARGET_UPDATED {2}[0-9a-f]{12} {2}.* Error: cannot write/,
     );

@@ -1,10 +1,10 @@
 import { hostname } from "node:os";
-import { type Environment, OperatingError } from "../../kernel/index.ts";
+import { type Environment, lazy, OperatingError } from "../../kernel/index.ts";
 import { settingDefaults, settingValues } from "../../kernel/settings/index.ts";
 import { readConfigFile } from "./config-file.ts";
 import { findConfigFile, findDataDir } from "./places.ts";
 import { settingsReport } from "./report.ts";
-import { fromEnvironment, fromFile, fromFlags, type Inspection, resolveSettings } from "./resolve.ts";
+import { fromEnvironment, fromFile, fromFlags, type Inspection, resolveSettings, valueSaid } from "./resolve.ts";
 import { type SettingOverrides, type Settings, settingTree } from "./tree.ts";
 
 /** Every setting with its value and origin, and all that is wrong; never throws. */
@@ -12,7 +12,7 @@ export function inspectSettings(environment: Environment, cwd: string, given: Se
   const world = { hostName: hostname(), dataDir: findDataDir(cwd), configFile: findConfigFile(cwd) };
   const said = [fromFlags(given, cwd), fromEnvironment(environment, cwd)];
   // Where the file is must be known before it is read; what else is wrong is found once, below.
-  const path = resolveSettings(said, world, undefined).settings.get("config")!.value as string | undefined;
+  const path = valueSaid("config", said, world) as string | undefined;
   const file = path === undefined ? undefined : readConfigFile(path);
   return resolveSettings([...said, fromFile(file)], world, file?.path);
 }
@@ -36,10 +36,14 @@ export function readSettings(environment: Environment, cwd: string, given: Setti
   const inspection = inspectSettings(environment, cwd, given);
   requireSound(inspection);
   const { settings, notices } = inspection;
+  const report = lazy(() => settingsReport(inspection));
   return {
     ...settingValues(settingTree, ({ key }) => settings.get(key)!.value),
     notices,
-    report: settingsReport(inspection),
+    // Few commands show where settings come from.
+    get report() {
+      return report();
+    },
   };
 }
 

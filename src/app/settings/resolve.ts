@@ -169,6 +169,14 @@ function crossProblems(settings: ReadonlyMap<string, Resolved>): Problem[] {
   });
 }
 
+/** What one setting is by what was said of it so far; undefined where that is wrong. */
+export function valueSaid(key: string, sources: readonly Collected[], world: World): unknown {
+  const written = sources.flatMap(({ candidates }) => candidates).find(({ row }) => row.key === key);
+  if (written === undefined) return byKey.get(key)?.fallback(world);
+  const reading = read(written);
+  return "value" in reading ? reading.value : undefined;
+}
+
 /**
  * Everything that was written is read, also where something stronger hides it: a wrong line in the file is a trap for the
  * day on which the variable over it goes away. `sources` stand in the order of their strength.
@@ -177,10 +185,13 @@ export function resolveSettings(sources: readonly Collected[], world: World, fil
   const settings = new Map<string, Resolved>();
   const problems = sources.flatMap((source) => source.problems);
   const notices: string[] = [];
+  const writtenOf = Map.groupBy(
+    sources.flatMap(({ candidates }) => candidates),
+    ({ row }) => row,
+  );
   for (const row of settingRows) {
     const { key } = row;
-    const written = sources.flatMap(({ candidates }) => candidates.filter((candidate) => candidate.row === row));
-    const readings = written.map((candidate) => ({ candidate, reading: read(candidate) }));
+    const readings = (writtenOf.get(row) ?? []).map((candidate) => ({ candidate, reading: read(candidate) }));
     for (const { candidate, reading } of readings)
       if ("refused" in reading) problems.push(refusal(candidate, reading.refused));
     const strongest = readings[0];

@@ -54,6 +54,8 @@ test("while the main process is away the folder answers what it heard last, with
   expect(JSON.parse(models.out).models).toHaveLength(2);
   const one = JSON.parse((await run("models", "--json", "--config-key", "hex8_2p")).out);
   expect(one.models).toMatchObject([{ config_key: "hex8_2p", stage: "production" }]);
+  // Its pipeline had no config yet: who asks for a ladder is told so, and not that the folder keeps none.
+  expect(await run("elo", "hex8_2p")).toMatchObject({ err: expect.stringContaining("no loop runs for 'hex8_2p'") });
   const status = await run("status");
   expect(status.out).toMatch(/champions +hex8_2p a{12}, heard /);
 });
