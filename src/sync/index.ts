@@ -61,7 +61,14 @@ export type { SpreadPorts, SpreadView, TrialPort } from "./spread.ts";
 export { storedFiles } from "./stored-files.ts";
 export { sweepPolicy } from "./sweep.ts";
 export { syncModule } from "./tables.ts";
-export { createTransferNews, nodeIn, type TransferNews, type TransferPurpose, type Ways } from "./transfer/index.ts";
+export {
+  createTransferNews,
+  nodeIn,
+  type PackedFiles,
+  type TransferNews,
+  type TransferPurpose,
+  type Ways,
+} from "./transfer/index.ts";
 export {
   type FetchRequest,
   type Shelf,

@@ -11,6 +11,7 @@ import { createBudget } from "./transfer/budget.ts";
 import { fetchAll } from "./transfer/fetch.ts";
 import { createFlusher } from "./transfer/flush.ts";
 import { createGrowingFiles } from "./transfer/growing.ts";
+import { openPackStore, type PackStore } from "./transfer/pack-store.ts";
 import { transferWorld } from "./transfer/transfer-world.ts";
 import { createWays } from "./transfer/ways.ts";
 import type { TransferReport, Transport, Wanted } from "./transport.port.ts";
@@ -50,11 +51,14 @@ export function receiver({
   stallMs = 30_000,
   chunkBytes = CHUNK,
   quarantine,
+  packs,
 }: {
   readonly folder?: string;
   readonly stallMs?: number;
   readonly chunkBytes?: number;
   readonly quarantine?: string;
+  /** Where small files stay together; each is a file of its own unless given. */
+  readonly packs?: PackStore | undefined;
 } = {}) {
   const clock = systemClock();
   const listening = listeningTime(clock);
@@ -67,6 +71,7 @@ export function receiver({
     ways,
     budget: createBudget({ bytesPerSecond: Number.POSITIVE_INFINITY, clock }),
     flusher: createFlusher(),
+    packs,
     stallMs,
     chunkBytes,
     growing: createGrowingFiles(clock),
@@ -102,12 +107,50 @@ export function receiver({
       readdirSync(folder, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile() && !entry.name.endsWith(".part"))
         .map(({ name, parentPath }) => ({ name, sha256: wantedOf(readFileSync(join(parentPath, name))).sha256 })),
+    /** The same of what lies in packs, as the next life of this node would see it. */
+    async namesInPacks() {
+      const next = packs === undefined ? undefined : await packsIn(folder);
+      return ((await next?.list()) ?? []).map(({ sha256: name }) => ({
+        name,
+        sha256: wantedOf(next!.read(name)!).sha256,
+      }));
+    },
   };
 }
 export type Receiver = ReturnType<typeof receiver>;
 
+/** The packs of a node that keeps its files in this folder. */
+async function packsIn(folder: string): Promise<PackStore> {
+  const store = await openPackStore({
+    folder: `${folder}.packs`,
+    landingOf: (sha256) => ({ path: join(folder, sha256), part: join(folder, `${sha256}.part`) }),
+    flusher: createFlusher(),
+    clock: systemClock(),
+  });
+  onTestFinished(() => {
+    store.close();
+    rmSync(`${folder}.packs`, { recursive: true, force: true });
+  });
+  return store;
+}
+
+async function packingReceiver(): Promise<Receiver> {
+  const folder = newFolder();
+  return receiver({ folder, packs: await packsIn(folder) });
+}
+
 const expectNothingWrong = (here: Receiver) => {
   for (const { name, sha256 } of here.names()) expect(name).toBe(sha256);
+};
+
+/** So many came, each is right, and none lies there twice. */
+const expectAllOf = async (here: Receiver, count: number, inPacks: number) => {
+  expectNothingWrong(here);
+  const together = await here.namesInPacks();
+  for (const { name, sha256 } of together) expect(name).toBe(sha256);
+  expect(together.length).toBeGreaterThanOrEqual(inPacks);
+  expect(new Set([...here.names(), ...together].map(({ name }) => name)).size).toBe(count);
+  expect(here.names().length + together.length).toBe(count);
 };
 
 /** The same way, with something done to the bytes of each read. */
@@ -329,7 +372,8 @@ export function transportContract(name: string, { open, stallMs = 2_000, briefly
     );
 
     placeTests(tryIt, stallMs);
-    packTests(tryIt);
+    packTests(tryIt, "", async () => receiver());
+    packTests(tryIt, ", kept together", packingReceiver);
     writeTests(tryIt);
     shelfTests(tryIt);
   });
@@ -411,47 +455,61 @@ function placeTests(tryIt: TryIt, stallMs: number): void {
   });
 }
 
-function packTests(tryIt: TryIt): void {
+/** `how` they are kept by whoever gets them. */
+function packTests(tryIt: TryIt, how: string, open: () => Promise<Receiver>): void {
+  const isTogether = how !== "";
   const contents = Array.from({ length: 30 }, (_, i) => randomBytes(i * 37));
 
-  tryIt("many small ones arrive in packs; one that is missing or damaged there holds up no other", async (world) => {
-    const { transport, give, spoil } = world;
-    if (transport.readPack === undefined) return;
-    const here = receiver();
-    const wanted: Wanted[] = [];
-    for (const content of contents) wanted.push(await give(content));
-    const [missing, damaged] = [wanted[7]!, wanted[9]!];
-    await spoil(missing, undefined);
-    await spoil(damaged, randomBytes(damaged.bytes));
-    const report = await here.fetch(wanted, [transport]);
-    expect(report.arrived).toHaveLength(contents.length - 2);
-    expect(report.failed.map(({ sha256 }) => sha256).sort()).toEqual([missing.sha256, damaged.sha256].sort());
-    expectNothingWrong(here);
-  });
-
-  tryIt("a pack that is cut anywhere goes on with what is missing, and nothing is counted twice", async (world) => {
-    const { transport, give } = world;
-    if (transport.readPack === undefined) return;
-    const here = receiver();
-    const wanted: Wanted[] = [];
-    for (const content of contents) wanted.push(await give(content));
-    const edges = [39, 3_000, 3_040, 6_000, 9_000];
-    let reads = 0;
-    const cut = bent(transport, (bytes, start) => {
-      const edge = edges[reads];
-      reads += 1;
-      return edge === undefined ? bytes : cutAt([edge])(bytes, start);
-    });
-    await here.fetch(wanted, [cut]);
-    const report = await here.fetch(wanted, [transport]);
-    expect(report.failed).toEqual([]);
-    expect(here.names()).toHaveLength(contents.length);
-    expectNothingWrong(here);
-    expect([...report.arrived, ...report.present].sort()).toEqual(wanted.map(({ sha256 }) => sha256).sort());
-  });
+  tryIt(
+    `many small ones arrive in packs; one that is missing or damaged there holds up no other${how}`,
+    async (world) => {
+      const { transport, give, spoil } = world;
+      if (transport.readPack === undefined) return;
+      const here = await open();
+      const wanted: Wanted[] = [];
+      for (const content of contents) wanted.push(await give(content));
+      const [missing, damaged] = [wanted[7]!, wanted[9]!];
+      await spoil(missing, undefined);
+      await spoil(damaged, randomBytes(damaged.bytes));
+      const report = await here.fetch(wanted, [transport]);
+      expect(report.arrived).toHaveLength(contents.length - 2);
+      expect(report.failed.map(({ sha256 }) => sha256).sort()).toEqual([missing.sha256, damaged.sha256].sort());
+      await expectAllOf(here, contents.length - 2, isTogether ? contents.length - 2 : 0);
+      const again = await here.fetch(
+        wanted.filter((one) => one !== missing && one !== damaged),
+        [transport],
+      );
+      expect(again).toMatchObject({ arrived: [], failed: [] });
+      expect(again.present).toHaveLength(contents.length - 2);
+    },
+  );
 
   tryIt(
-    "a pack with turned bytes, doubled or swapped pieces brings nothing wrong, and in the end everything",
+    `a pack that is cut anywhere goes on with what is missing, and nothing is counted twice${how}`,
+    async (world) => {
+      const { transport, give } = world;
+      if (transport.readPack === undefined) return;
+      const here = await open();
+      const wanted: Wanted[] = [];
+      for (const content of contents) wanted.push(await give(content));
+      // The one before the first file comes last: a way that brought nothing is left.
+      const edges = [3_000, 3_040, 6_000, 9_000, 39];
+      let reads = 0;
+      const cut = bent(transport, (bytes, start) => {
+        const edge = edges[reads];
+        reads += 1;
+        return edge === undefined ? bytes : cutAt([edge])(bytes, start);
+      });
+      await here.fetch(wanted, [cut]);
+      const report = await here.fetch(wanted, [transport]);
+      expect(report.failed).toEqual([]);
+      await expectAllOf(here, contents.length, isTogether ? 10 : 0);
+      expect([...report.arrived, ...report.present].sort()).toEqual(wanted.map(({ sha256 }) => sha256).sort());
+    },
+  );
+
+  tryIt(
+    `a pack with turned bytes, doubled or swapped pieces brings nothing wrong, and in the end everything${how}`,
     async (world) => {
       const { transport, give } = world;
       if (transport.readPack === undefined) return;
@@ -464,12 +522,11 @@ function packTests(tryIt: TryIt): void {
         reordered((pieces) => [...pieces, ...pieces]),
       ];
       for (const bend of bends) {
-        const here = receiver();
+        const here = await open();
         await here.fetch(wanted, [bent(transport, bend)]);
         expectNothingWrong(here);
         expect(await here.fetch(wanted, [transport])).toMatchObject({ failed: [] });
-        expect(here.names()).toHaveLength(contents.length);
-        expectNothingWrong(here);
+        await expectAllOf(here, contents.length, 0);
       }
     },
   );

@@ -13,7 +13,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { startTransfers } from "../../src/adapters/transports/transfers.ts";
 import { silentLog } from "../../src/kernel/index.ts";
-import { createArtifactStore, type Wanted } from "../../src/sync/index.ts";
+import { createReservations, type Wanted } from "../../src/sync/index.ts";
 import { listClaim, signTicket } from "../../src/sync/transfer/ticket.ts";
 import { nodeKey } from "../support/node-keys.ts";
 import { findRsync } from "../support/ssh-server.ts";
@@ -112,12 +112,17 @@ async function servingNode(source: string, target: string) {
   const [line] = (await once(lines, "line")) as [string];
   const { port, nodeId } = JSON.parse(line) as { port: number; nodeId: string };
   const us = nodeKey();
-  const store = createArtifactStore({ folder: target });
+  // As a node that has joined keeps its files: side by side, and small ones that came together in packs.
+  const pathOf = (sha256: string) => join(target, sha256);
+  const landingOf = (sha256: string) => ({ path: pathOf(sha256), part: `${pathOf(sha256)}.part` });
+  const { reserve } = createReservations({ maxBytes: 1e12, landingOf, isLeaving: () => false });
   // The thread of a node runs as long as the node does.
   const transfers = await startTransfers({
     ...us,
     folder: target,
-    store,
+    isFlat: true,
+    packs: { folder: `${target}.packs`, quarantine: `${target}.quarantine` },
+    store: { reserve, pathOf },
     scratch: `${target}.scratch`,
     maxBytesPerSecond: null,
     stallMs: 60_000,
@@ -145,9 +150,13 @@ async function servingNode(source: string, target: string) {
       if (report.arrived.length !== wanted.length)
         throw new Error(`only ${report.arrived.length} of ${wanted.length} came`);
     },
+    /** It has nothing, as before the first run. */
+    async empty(): Promise<void> {
+      const all = (await transfers.packed?.list()) ?? [];
+      await transfers.packed?.drop(all.map(({ sha256 }) => sha256));
+    },
     async close() {
       await transfers.close();
-      await store.close();
       const exit = once(node, "exit");
       node.stdin.end();
       await exit;
@@ -173,7 +182,8 @@ const transfer = ({ title, files, bytes, atMostRsync }: Load, rounds: number): P
     const node = await servingNode(source, target);
     const daemon = await rsyncDaemon(folder, source);
     let runs = 0;
-    const prepare = () => {
+    const prepare = async () => {
+      await node.empty();
       // Set aside, not removed: a file system makes files slowly, for all alike, where it has just removed some.
       runs += 1;
       renameSync(target, `${target}.${runs}`);

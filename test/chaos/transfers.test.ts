@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { pick, seededRandom } from "../../src/kernel/index.ts";
 import type { Source, TransferReport, Wanted } from "../../src/sync/index.ts";
+import { createFlusher } from "../../src/sync/transfer/flush.ts";
+import { openPackStore } from "../../src/sync/transfer/pack-store.ts";
 import { listClaim, signTicket } from "../../src/sync/transfer/ticket.ts";
 import { nodeKey } from "../support/node-keys.ts";
 import { owned, type Started } from "../support/process.ts";
@@ -20,9 +22,28 @@ function checkNames(folder: string): number {
   return files.length;
 }
 
-test("killed on either side, a transfer shows nothing torn and ends with everything", async () => {
+/** The same of what lies in packs, as the next life of the node sees it; what is in both counts once. */
+async function checkPacks(folder: string, packs: string): Promise<number> {
+  const store = await openPackStore({
+    folder: packs,
+    landingOf: (sha256) => ({ path: join(folder, sha256), part: join(folder, `${sha256}.part`) }),
+    flusher: createFlusher(),
+    clock: { now: () => Date.now() },
+    onBroken: (path, why) => expect.fail(`${path}: ${why}`),
+  });
+  for (const { sha256 } of await store.list()) expect(sha256Of(store.read(sha256)!)).toBe(sha256);
+  store.close();
+  return store.files;
+}
+
+test.each([
+  ["each as a file", false],
+  ["small ones together", true],
+])("killed on either side, a transfer shows nothing torn and ends with everything, %s", async (_, isPacking) => {
   const own = owned(onTestFinished);
-  const [source, target] = [own.folder(), own.folder()];
+  const [source, target, packs] = [own.folder(), own.folder(), join(own.folder(), "packs")];
+  /** What is there, after it was checked. */
+  const checked = async () => checkNames(target) + (isPacking ? await checkPacks(target, packs) : 0);
   const random = seededRandom(7);
   const wanted: Wanted[] = [];
   for (const bytes of [12_000_000, 9_000_001, ...Array.from({ length: 400 }, (_, i) => i * 30)]) {
@@ -56,7 +77,8 @@ test("killed on either side, a transfer shows nothing torn and ends with everyth
   };
   const fetch = (sources: readonly Source[], rate: number | null) => {
     const file = join(own.folder(), "order.json");
-    writeFileSync(file, JSON.stringify({ folder: target, pem, wanted, sources, rate }));
+    const kept = isPacking ? { packs: { folder: packs, quarantine: own.folder() } } : {};
+    writeFileSync(file, JSON.stringify({ folder: target, pem, wanted, sources, rate, ...kept }));
     return own.startNode(new URL("./parts/fetching-node.ts", import.meta.url), [file]);
   };
 
@@ -77,7 +99,7 @@ test("killed on either side, a transfer shows nothing torn and ends with everyth
       await fetching.exited;
       from = await serve();
     }
-    checkNames(target);
+    await checked();
   }
   const last = fetch([from], null);
   const { match } = await last.waitForLine(/^report (.*)$/);
@@ -85,5 +107,6 @@ test("killed on either side, a transfer shows nothing torn and ends with everyth
   await last.exited;
   expect(report.failed).toEqual([]);
   expect(report.arrived.length + report.present.length).toBe(wanted.length);
-  expect(checkNames(target)).toBe(wanted.length);
+  expect(await checked()).toBe(wanted.length);
+  if (isPacking) expect(await checkPacks(target, packs)).toBeGreaterThan(200);
 });

@@ -2,7 +2,7 @@
 
 import type { KeyObject } from "node:crypto";
 import type { Source, TransferPriority, TransferProgress, TransferReport, Wanted } from "../../sync/index.ts";
-import type { Expected, Ways } from "../../sync/transfer/index.ts";
+import type { Expected, PackedFiles, Ways } from "../../sync/transfer/index.ts";
 import type { CoordinatorLine } from "./coordinator/coordinator-transport.ts";
 import type { ServerRefusal } from "./http/artifact-server.ts";
 import type { RelayPlace } from "./relay/relay-client.ts";
@@ -32,6 +32,8 @@ export interface ThreadSettings {
   readonly folder: string;
   /** Whether they lie side by side there, and not by the beginning of their names. */
   readonly isFlat?: boolean;
+  /** Where small ones lie that came together, on a node that keeps them so; they are its files as much as those side by side. */
+  readonly packs?: { readonly folder: string; readonly quarantine: string } | undefined;
   /** For what is on its way by rsync. */
   readonly scratch: string;
   readonly maxBytesPerSecond: number | null;
@@ -80,7 +82,19 @@ export type ToThread =
   /** A node that has joined may park connections here. */
   | { readonly type: "known"; readonly nodeId: string }
   | { readonly type: "states"; readonly question: number }
+  | ({ readonly type: "packed"; readonly question: number } & PackedQuestion)
   | { readonly type: "close" };
+
+/** What is asked about files that lie together. */
+export type PackedQuestion = {
+  [Ask in keyof PackedFiles]: { readonly ask: Ask; readonly about: Parameters<PackedFiles[Ask]> };
+}[keyof PackedFiles];
+
+/** An error of operation, as it passes between threads. */
+interface OperatingFault {
+  readonly code: string;
+  readonly message: string;
+}
 
 export type FromThread =
   | { readonly type: "ready"; readonly port: number | null }
@@ -89,6 +103,8 @@ export type FromThread =
   | { readonly type: "failed"; readonly id: number; readonly message: string }
   | { readonly type: "refused"; readonly refusal: ServerRefusal }
   | { readonly type: "states"; readonly question: number; readonly states: TransferStates }
+  | { readonly type: "packed"; readonly question: number; readonly answer?: unknown; readonly failed?: OperatingFault }
+  | { readonly type: "broken"; readonly path: string; readonly why: string }
   | {
       readonly type: "prove";
       readonly question: number;

@@ -2,8 +2,17 @@
 
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
-import { assert, listeningTime, messageOf, OperatingError, systemClock, systemRandom } from "../../kernel/index.ts";
+import {
+  assert,
+  isOperatingError,
+  listeningTime,
+  messageOf,
+  OperatingError,
+  systemClock,
+  systemRandom,
+} from "../../kernel/index.ts";
 import type { Source, TransferReport, Transport } from "../../sync/index.ts";
 import {
   createBudget,
@@ -11,6 +20,8 @@ import {
   createGrowingFiles,
   createWays,
   fetchAll,
+  openPackStore,
+  type PackedFiles,
   putAll,
   transferDefaults,
   transferWorld,
@@ -38,14 +49,30 @@ const budgetOf = () => createBudget({ bytesPerSecond: limit, clock });
 /** What goes; a line carries as much in either direction at once. */
 const outgoing = budgetOf();
 const maker = createFileMaker();
+const flusher = createFlusher();
+/** The files of this node that lie together. They are this thread's alone: whoever else wants one asks it. */
+const packs =
+  settings.packs === undefined
+    ? undefined
+    : await openPackStore({
+        folder: settings.packs.folder,
+        landingOf(sha256) {
+          const path = join(settings.folder, sha256);
+          return { path, part: `${path}.part`, quarantine: settings.packs?.quarantine };
+        },
+        flusher,
+        clock,
+        onBroken: (path, why) => say({ type: "broken", path, why }),
+      });
 const shared = {
   clock,
   random: systemRandom(),
   listening: listeningTime(clock),
   ways: createWays(clock),
   budget: budgetOf(),
-  flusher: createFlusher(),
+  flusher,
   maker,
+  packs,
   stallMs: settings.stallMs,
   chunkBytes: transferDefaults.chunkBytes,
   growing: createGrowingFiles(clock),
@@ -127,6 +154,7 @@ const serving = (tls: ServeOptions["tls"]) =>
   createArtifactServer({
     folder: settings.folder,
     isFlat: settings.isFlat,
+    packs,
     nodeId: settings.nodeId,
     key: () => coordinatorKey,
     clock: { now },
@@ -162,6 +190,17 @@ const parkAt = async (relay: RelayPlace | null): Promise<void> => {
 };
 if (serve?.relay !== undefined) void parkAt(serve.relay);
 
+async function answerPacked({ question, ask, about }: ToThread & { readonly type: "packed" }): Promise<void> {
+  try {
+    assert(packs, "this node keeps no files together");
+    const asked = packs[ask] as (...given: readonly unknown[]) => ReturnType<PackedFiles[typeof ask]>;
+    say({ type: "packed", question, answer: await asked(...about) });
+  } catch (thrown) {
+    const code = isOperatingError(thrown) ? thrown.code : "PACKS_FAILED";
+    say({ type: "packed", question, failed: { code, message: messageOf(thrown) } });
+  }
+}
+
 port.on("message", (message: ToThread) => {
   switch (message.type) {
     case "fetch":
@@ -193,6 +232,8 @@ port.on("message", (message: ToThread) => {
       const states = { ways: shared.ways.states(), isParked: parking?.isWaiting() ?? false };
       return say({ type: "states", question: message.question, states });
     }
+    case "packed":
+      return void answerPacked(message);
     case "close":
       return void close();
   }
@@ -205,6 +246,7 @@ async function close(): Promise<void> {
   server?.close();
   shared.listening.stop();
   await maker.close();
+  packs?.close();
   port.close();
 }
 

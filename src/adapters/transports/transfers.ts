@@ -3,11 +3,11 @@ import type { KeyObject } from "node:crypto";
 import { once as happens } from "node:events";
 import { Worker } from "node:worker_threads";
 import { type Log, messageOf, moduleBeside, OperatingError } from "../../kernel/index.ts";
-import type { ArtifactStore, FetchRequest, TransferReport, Transfers } from "../../sync/index.ts";
+import type { ArtifactStore, FetchRequest, PackedFiles, TransferReport, Transfers } from "../../sync/index.ts";
 import type { CoordinatorLine } from "./coordinator/coordinator-transport.ts";
 import type { ServerRefusal } from "./http/artifact-server.ts";
 import type { RelayPlace } from "./relay/relay-client.ts";
-import type { FromThread, ThreadSettings, ToThread, TransferStates } from "./transfer-thread.ts";
+import type { FromThread, PackedQuestion, ThreadSettings, ToThread, TransferStates } from "./transfer-thread.ts";
 
 export interface TransfersOptions extends Omit<ThreadSettings, "coordinator"> {
   readonly store: Pick<ArtifactStore, "reserve" | "pathOf">;
@@ -28,6 +28,8 @@ export interface RunningTransfers extends Transfers {
   letPark(nodeId: string): void;
   /** How the ways are, and whether connections wait at the relay. */
   states(): Promise<TransferStates>;
+  /** Files that lie together; only on a node that keeps some so. */
+  readonly packed: PackedFiles | undefined;
 }
 
 interface Waiting {
@@ -52,6 +54,7 @@ export async function startTransfers(options: TransfersOptions): Promise<Running
   const waiting = new Map<number, Waiting>();
   const ready = Promise.withResolvers<number | null>();
   const asked = new Map<number, (states: TransferStates) => void>();
+  const questions = new Map<number, PromiseWithResolvers<unknown>>();
   let ids = 0;
   let gone: OperatingError | undefined;
   const say = (message: ToThread): void => thread.postMessage(message);
@@ -73,6 +76,17 @@ export async function startTransfers(options: TransfersOptions): Promise<Running
       asked.get(message.question)?.(message.states);
       return void asked.delete(message.question);
     }
+    if (message.type === "broken")
+      return log.error("a pack of files is damaged; what could not be saved is fetched again", {
+        path: message.path,
+        error: message.why,
+      });
+    if (message.type === "packed") {
+      const { question, answer: given, failed } = message;
+      if (failed === undefined) questions.get(question)?.resolve(given);
+      else questions.get(question)?.reject(OperatingError.unavailable(failed.code, failed.message));
+      return void questions.delete(question);
+    }
     const transfer = waiting.get(message.id);
     if (message.type === "progress") return transfer?.onProgress?.(message.progress);
     waiting.delete(message.id);
@@ -84,8 +98,10 @@ export async function startTransfers(options: TransfersOptions): Promise<Running
     ready.reject(gone);
     for (const { done } of waiting.values()) done.reject(gone);
     for (const tell of asked.values()) tell({ ways: [], isParked: false });
+    for (const question of questions.values()) question.reject(gone);
     waiting.clear();
     asked.clear();
+    questions.clear();
   };
   thread.on("error", (thrown) => {
     log.error("the thread of transfers failed", { error: messageOf(thrown) });
@@ -121,9 +137,28 @@ export async function startTransfers(options: TransfersOptions): Promise<Running
     maxBytesPerSecond: maxBytesPerSecond ?? null,
   });
 
+  const askPacks = (question: PackedQuestion): Promise<unknown> => {
+    if (gone !== undefined) return Promise.reject(gone);
+    ids += 1;
+    const answered = Promise.withResolvers<unknown>();
+    questions.set(ids, answered);
+    say({ type: "packed", question: ids, ...question });
+    return answered.promise;
+  };
+  const packed: PackedFiles = {
+    list: () => askPacks({ ask: "list", about: [] }) as ReturnType<PackedFiles["list"]>,
+    find: (...about) => askPacks({ ask: "find", about }) as ReturnType<PackedFiles["find"]>,
+    check: (...about) => askPacks({ ask: "check", about }) as ReturnType<PackedFiles["check"]>,
+    makeFiles: async (...about) => void (await askPacks({ ask: "makeFiles", about })),
+    setAside: async (...about) => void (await askPacks({ ask: "setAside", about })),
+    drop: async (...about) => void (await askPacks({ ask: "drop", about })),
+    compact: async () => void (await askPacks({ ask: "compact", about: [] })),
+  };
+
   const port = await ready.promise;
   return {
     port,
+    packed: options.packs === undefined ? undefined : packed,
     setCoordinator: (key, relay) => say({ type: "coordinator", key, relay }),
     letPark: (nodeId) => say({ type: "known", nodeId }),
     states: () =>

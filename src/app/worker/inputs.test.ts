@@ -1,10 +1,12 @@
 import { hash } from "node:crypto";
-import { existsSync, mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, expect, test } from "vitest";
+import { packsBeside } from "../../../test/support/packs.ts";
 import { owned } from "../../../test/support/process.ts";
 import { virtualClock } from "../../kernel/index.ts";
+import type { PackedFiles } from "../../sync/index.ts";
 import { bringOverLine } from "./bring-over-line.ts";
 import { keepInputs } from "./inputs.ts";
 
@@ -13,9 +15,11 @@ afterAll(() => own.end());
 const never = new AbortController().signal;
 const sha = (text: string) => hash("sha256", text);
 
-function world(maxBytes?: number) {
-  const folder = join(own.folder(), "inputs");
-  mkdirSync(folder);
+function world(
+  maxBytes?: number,
+  { folder = join(own.folder(), "inputs"), packed }: { folder?: string; packed?: PackedFiles } = {},
+) {
+  mkdirSync(folder, { recursive: true });
   const clock = virtualClock();
   const texts = new Map<string, string>();
   const line = { get: async (path: string) => Readable.from([Buffer.from(texts.get(path.split("/").at(-1)!)!)]) };
@@ -24,6 +28,7 @@ function world(maxBytes?: number) {
     clock,
     idleMs: 600_000,
     bring: bringOverLine(line, folder, clock),
+    packed,
     ...(maxBytes === undefined ? {} : { maxBytes }),
   });
   const use = async (text: string) => {
@@ -82,4 +87,63 @@ test("the longest unused go sooner when there is no room", async () => {
   clock.standStill(61_000);
   await use("ccccc");
   expect([isHere("aaaaa"), isHere("bbbbb"), isHere("ccccc")]).toEqual([false, true, true]);
+});
+
+/** Inputs of which some came together. */
+async function packedWorld(texts: readonly string[], maxBytes?: number) {
+  const folder = join(own.folder(), "inputs");
+  const packs = await packsBeside(folder, virtualClock());
+  const w = world(maxBytes, { folder, packed: packs.store });
+  await packs.keep(texts);
+  const names = async () => (await packs.store.list()).map(({ sha256 }) => sha256).sort();
+  return {
+    ...w,
+    store: packs.store,
+    packs: () => readdirSync(packs.folder).map((name) => join(packs.folder, name)),
+    names,
+  };
+}
+
+test("one that lies in a pack becomes a file when a job needs it, and is not fetched", async () => {
+  const w = await packedWorld(["one", "two", "three"]);
+  const path = await w.inputs.at(sha("two"), never);
+  expect([path, readFileSync(path, "utf8")]).toEqual([join(w.folder, sha("two")), "two"]);
+  expect(await w.names()).toEqual([sha("one"), sha("three")].sort());
+  // What was made here and lies in a pack already does not lie here twice.
+  writeFileSync(join(w.folder, "..", "made"), "one");
+  await w.inputs.keep(sha("one"), join(w.folder, "..", "made"));
+  expect([w.isHere("one"), await w.names()]).toEqual([false, [sha("one"), sha("three")].sort()]);
+});
+
+test("what lies in a pack goes after its time, and by the room that its pack takes", async () => {
+  const texts = Array.from({ length: 20 }, (_, i) => `${i}`.repeat(500));
+  const w = await packedWorld(texts, 40_000);
+  await w.store.drop(texts.slice(0, 5).map(sha));
+  await w.inputs.makeRoom(1);
+  expect(w.inputs.takeFreed()).toEqual({ sha256s: [], bytes: 0 });
+  // There is room for the bytes that are left, and none for the pack that they lie in.
+  const left = (await w.store.list()).reduce((sum, { bytes }) => sum + bytes, 0);
+  const large = 24_500;
+  expect([left + large < 40_000, statSync(w.packs()[0]!).size + large > 40_000]).toEqual([true, true]);
+  writeFileSync(join(w.folder, "large"), "x".repeat(large));
+  utimesSync(join(w.folder, "large"), w.clock.now() / 1_000 + 5, w.clock.now() / 1_000 + 5);
+  await w.inputs.makeRoom(1);
+  const freed = w.inputs.takeFreed();
+  expect(freed.sha256s.length).toBeGreaterThan(0);
+  expect(freed.bytes).toBe(
+    freed.sha256s.reduce((sum, one) => sum + texts.find((text) => sha(text) === one)!.length, 0),
+  );
+  expect(await w.names()).toHaveLength(15 - freed.sha256s.length);
+  w.clock.standStill(700_000);
+  await w.inputs.makeRoom(1);
+  expect([await w.names(), w.packs()]).toEqual([[], []]);
+});
+
+test("one in a pack that a job found wrong is forgotten, and one that is in use stays", async () => {
+  const w = await packedWorld(["one", "two"]);
+  w.inputs.claim([sha("two")]);
+  expect([await w.inputs.drop(sha("one")), await w.inputs.drop(sha("two"))]).toEqual([true, false]);
+  expect(await w.names()).toEqual([sha("two")]);
+  await w.inputs.forget(sha("two"));
+  expect(await w.names()).toEqual([]);
 });

@@ -2,6 +2,7 @@
 import { link, readdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../kernel/index.ts";
+import type { PackedFiles } from "../../sync/index.ts";
 import { whatGoes } from "./evict.ts";
 
 export interface InputsOptions {
@@ -16,6 +17,8 @@ export interface InputsOptions {
   readonly newest?: () => readonly string[];
   /** On a node that has joined: what lies here are copies of the cluster's files, which go only when they may. */
   readonly copies?: CopyWatch | undefined;
+  /** Others of its files, which lie together until somebody needs one by its path. */
+  readonly packed?: PackedFiles | undefined;
 }
 
 /** Puts the file of this hash into the folder under its name, whole and checked, or rejects. */
@@ -49,7 +52,7 @@ const TIDY_MS = 60_000;
 const isArtifact = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
 
 export function keepInputs(options: InputsOptions) {
-  const { folder, bring, clock, idleMs, maxBytes = MAX_BYTES, copies, newest = () => [] } = options;
+  const { folder, bring, clock, idleMs, maxBytes = MAX_BYTES, copies, packed, newest = () => [] } = options;
   const fetching = new Map<string, Promise<string>>();
   const inUse = new Map<string, number>();
   const leaving = new Map<string, Promise<void>>();
@@ -72,7 +75,11 @@ export function keepInputs(options: InputsOptions) {
 
   /** Whoever wants it meanwhile waits until it is gone, and fetches it. */
   const remove = async (name: string): Promise<void> => {
-    const gone = rm(join(folder, name), { force: true }).finally(() => leaving.delete(name));
+    // From its pack first: what moves becomes a file before it is gone from there.
+    const gone = (async () => {
+      if (isArtifact(name)) await packed?.drop([name]);
+      await rm(join(folder, name), { force: true });
+    })().finally(() => leaving.delete(name));
     leaving.set(name, gone);
     lastUsed.delete(name);
     await gone;
@@ -92,6 +99,9 @@ export function keepInputs(options: InputsOptions) {
         return { name, bytes: about?.size ?? 0, usedMs, isBusy: isBusy(name) };
       }),
     );
+    // What is gone from a pack takes room until the pack goes: those that are left in it count for it.
+    for (const { sha256: name, diskBytes: bytes, usedMs } of (await packed?.list()) ?? [])
+      files.push({ name, bytes, usedMs: Math.max(usedMs, lastUsed.get(name) ?? 0), isBusy: isBusy(name) });
     const unneeded: string[] = [];
     for (const { name } of whatGoes(files, newest(), { maxBytes: bound, idleBefore: clock.now() - idleForMs }))
       if (copies !== undefined && isArtifact(name)) unneeded.push(name);
@@ -101,10 +111,11 @@ export function keepInputs(options: InputsOptions) {
 
   /** Removes a file for want of room or use, and counts it. */
   const free = async (name: string): Promise<void> => {
+    const [inPack] = isArtifact(name) ? ((await packed?.find([name])) ?? []) : [];
     const about = await stat(join(folder, name)).catch(() => undefined);
     await remove(name);
     if (isArtifact(name)) freed.sha256s.push(name);
-    freed.bytes += about?.size ?? 0;
+    freed.bytes += about?.size ?? inPack?.bytes ?? 0;
   };
 
   const tidy = async (): Promise<void> => {
@@ -123,7 +134,12 @@ export function keepInputs(options: InputsOptions) {
   const found = async (sha256: string, signal: AbortSignal, options: FetchOptions): Promise<string> => {
     await leaving.get(sha256);
     const path = join(folder, sha256);
-    const about = await stat(path).catch(() => undefined);
+    const ifFile = () => stat(path).catch(() => undefined);
+    let about = await ifFile();
+    if (about === undefined && packed !== undefined) {
+      await packed.makeFiles([sha256]);
+      about = await ifFile();
+    }
     if (about !== undefined) {
       const now = clock.now();
       if (Math.abs(now - about.mtimeMs) > TOUCH_MS) await utimes(path, now / 1_000, now / 1_000);
@@ -158,6 +174,8 @@ export function keepInputs(options: InputsOptions) {
     /** A file that was made here and whose hash was checked: it need not be fetched. */
     async keep(sha256: string, file: string): Promise<void> {
       try {
+        const [inPack] = (await packed?.find([sha256])) ?? [];
+        if (inPack != null) return;
         await link(file, join(folder, sha256));
         lastUsed.set(sha256, clock.now());
         copies?.held(sha256);

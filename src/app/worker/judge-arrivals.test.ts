@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deflateRawSync } from "node:zlib";
 import { afterAll, expect, onTestFinished, test } from "vitest";
+import { packsBeside } from "../../../test/support/packs.ts";
 import { gamesFile } from "../../../test/support/played-games.ts";
 import { systemClock } from "../../kernel/index.ts";
 import { createTransferNews, type TransferReport } from "../../sync/index.ts";
@@ -28,7 +29,7 @@ async function arrive(...files: readonly Uint8Array[]) {
   const quarantine = join(folder, "quarantine");
   const way = { transport: "http", place: "node n7", files: arrived.length, bytes: 1, durationMs: 1 } as const;
   const report: TransferReport = { arrived, present: [], failed: [], tries: [way] };
-  const ports = { pathOf, quarantine, news, clock: systemClock(), faultOf: (path: string) => structures.faultOf(path) };
+  const ports = { pathOf, quarantine, news, clock: systemClock(), faultsOf: structures.faultsOf };
   return { judged: await judgeArrivals(report, ports), arrived, news, quarantine, pathOf };
 }
 
@@ -71,3 +72,37 @@ function lying(bytes: Uint8Array): Uint8Array {
   huge.writeUInt32LE(0xffff_ffff, 8);
   return huge;
 }
+
+test("what came together is judged where it lies: what cannot be read is set aside, and the others stay together", async () => {
+  const root = mkdtempSync(join(tmpdir(), "ringrift-arrivals-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const pathOf = (sha256: string) => join(root, "inputs", sha256);
+  const packs = await packsBeside(join(root, "inputs"));
+  const came = await packs.keep([gamesFile(3).bytes, games.slice(0, -40), Buffer.from("weights of another program")]);
+  const [good = "", bad = "", other = ""] = came;
+  const news = createTransferNews();
+  const report: TransferReport = { arrived: [...came, "f".repeat(64)], present: [], failed: [], tries: [] };
+  const quarantine = join(root, "quarantine");
+  const ports = { pathOf, quarantine, news, clock: systemClock(), packed: packs.store, faultsOf: structures.faultsOf };
+  const judged = await judgeArrivals(report, ports);
+  // One that somebody has used and removed meanwhile says nothing.
+  expect(judged.arrived).toEqual([good, other, "f".repeat(64)]);
+  expect(judged.failed).toMatchObject([{ sha256: bad, code: "ARTIFACT_STRUCTURE" }]);
+  expect(readdirSync(quarantine)).toEqual([expect.stringContaining(bad)]);
+  expect((await packs.store.list()).map(({ sha256 }) => sha256).sort()).toEqual([good, other].sort());
+
+  // One that becomes a file while it is looked for is judged as such.
+  const [late = ""] = await packs.keep([games.slice(0, -30), Buffer.from("another")]);
+  const moving = {
+    ...packs.store,
+    find: async (sha256s: readonly string[]) => {
+      const places = await packs.store.find(sha256s);
+      await packs.store.makeFiles(sha256s);
+      await packs.store.drop((await packs.store.list()).map(({ sha256 }) => sha256));
+      return places;
+    },
+  };
+  const again = await judgeArrivals({ ...report, arrived: [late] }, { ...ports, packed: moving });
+  expect(again.failed).toMatchObject([{ sha256: late }]);
+  expect(existsSync(pathOf(late))).toBe(false);
+});

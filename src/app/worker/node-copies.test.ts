@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { nodeKey } from "../../../test/support/node-keys.ts";
+import { packsBeside } from "../../../test/support/packs.ts";
 import { PATIENT } from "../../../test/support/patience.ts";
 import { owned } from "../../../test/support/process.ts";
 import { s3Double } from "../../../test/support/s3-double.ts";
@@ -16,7 +17,7 @@ import type { CopiesPort } from "../../surfaces/index.ts";
 import { createCopies } from "../../sync/copies/copies.ts";
 import { confirmCopies, noteCopies } from "../../sync/copies/copy-operations.ts";
 import { createNodeDesk } from "../../sync/copies/node-desk.ts";
-import { packSeqs } from "../../sync/index.ts";
+import { type PackedFiles, packSeqs } from "../../sync/index.ts";
 import { placeOrders } from "../../sync/orders/order-operations.ts";
 import { freeArtifacts } from "../../sync/retention-operations.ts";
 import { createSources } from "../../sync/sources/sources.ts";
@@ -70,7 +71,7 @@ async function world(...texts: string[]) {
   const arrived: unknown[] = [];
   const terms: unknown[] = [];
   let told = 0;
-  const start = (stores?: StoreFiller) => {
+  const start = (stores?: StoreFiller, packed?: PackedFiles) => {
     const { incarnation } = facts;
     const port: CopiesPort = {
       tell: async (news) => {
@@ -87,6 +88,7 @@ async function world(...texts: string[]) {
     const agent = keepCopies({
       port,
       folder,
+      packed,
       artifacts: {
         async upload({ sha256, file }) {
           sent.set(sha256, readFileSync(file, "utf8"));
@@ -121,6 +123,7 @@ async function world(...texts: string[]) {
     });
     const inputs = keepInputs({
       folder,
+      packed,
       clock: w.clock,
       idleMs: 600_000,
       bring,
@@ -395,4 +398,87 @@ test("S3_NODE_SYNC has a node bring what it holds and what it gets to its S3 sto
   await round();
   await round();
   expect(inStore("before", "later", "after")).toEqual(["before", "later"]);
+});
+
+test("copies that lie together are told, confirmed after a start, looked at, sent home and dropped as others are", async () => {
+  const w = await world("one", "two", "three", "four", "five", "six");
+  const packs = await packsBeside(w.folder, w.clock);
+  const all = ["one", "two", "three", "four", "five", "six"];
+  await packs.keep(all);
+  const node = w.start(undefined, packs.store);
+  // What an earlier life left in packs is hashed before it is told.
+  await node.round();
+  expect(all.map((text) => w.holders(text))).toEqual(all.map(() => ["n1 held", "box-2 held"]));
+  expect(await readdir(w.folder)).toEqual([]);
+
+  // After a start they are confirmed, as they are.
+  w.facts.incarnation = 2;
+  const again = await packsBeside(w.folder, w.clock);
+  const next = w.start(undefined, again.store);
+  await next.round();
+  expect(all.map((text) => w.holders(text))).toEqual(all.map(() => ["n1 held", "box-2 held"]));
+
+  // A byte turns: that one goes and is told, and the others stay.
+  const place = (await again.store.find([sha256Of("two")]))[0]!;
+  const bytes = readFileSync(place.path);
+  bytes[place.at]! ^= 1;
+  writeFileSync(place.path, bytes);
+  w.clock.standStill(1_000);
+  for (const text of ["one", "two"]) w.desk.look("n2", sha256Of(text));
+  for (let rounds = 0; rounds < 3; rounds += 1) await next.round();
+  expect([w.holders("one"), w.holders("two")]).toEqual([["n1 held", "box-2 held"], ["n1 held"]]);
+  expect(w.copies.of(w.catalog.get(sha256Of("one"))!).holders[1]).toMatchObject({ verified_at: w.clock.now() });
+  expect(await readdir(join(w.folder, "..", "quarantine"))).toEqual([expect.stringContaining(sha256Of("two"))]);
+
+  // What is sent home is a file by then.
+  const { seq, bytes: size } = w.catalog.get(sha256Of("three"))!;
+  const order = {
+    node_id: "n2",
+    seq,
+    action: "send",
+    urgency: 3,
+    bytes: size,
+    max_rate: null,
+    reason: "repair",
+  } as const;
+  await w.store.commit([placeOrders({ sync_id: "s1", orders: [order], at: w.clock.now() })]);
+  await vi.waitFor(async () => {
+    await next.round();
+    expect([...w.sent.values()]).toEqual(["three"]);
+  }, PATIENT);
+
+  // What is given up goes from its pack. When nothing more goes, what is left of the pack becomes files, and its room is free.
+  const given = ["four", "five", "six"].map(sha256Of);
+  const at = w.clock.now() + 1;
+  await w.store.commit([freeArtifacts({ sha256s: given.slice(0, 2), idleBefore: at, at })]);
+  await next.round();
+  expect((await again.store.list()).map(({ sha256 }) => sha256).sort()).toEqual([sha256Of("one"), given[2]!].sort());
+  await next.round();
+  expect([await again.store.list(), await readdir(again.folder)]).toEqual([[], []]);
+  expect((await readdir(w.folder)).sort()).toEqual(["one", "three", "six"].map(sha256Of).sort());
+  expect([w.holders("one"), w.holders("four"), w.holders("six")]).toEqual([
+    ["n1 held", "box-2 held"],
+    ["n1 retired"],
+    ["n1 held", "box-2 held"],
+  ]);
+});
+
+test("a file that came by a transfer was flushed then; one that has gone since is not told", async () => {
+  const w = await world("games", "gone");
+  const node = w.start();
+  await node.round();
+  const orders = ["games", "gone"].map((text) => {
+    const { seq, bytes } = w.catalog.get(sha256Of(text))!;
+    return { node_id: "n2", seq, action: "fetch", urgency: 3, bytes, max_rate: null, reason: "repair" } as const;
+  });
+  await w.store.commit([placeOrders({ sync_id: "s1", orders, at: w.clock.now() })]);
+  await node.round();
+  await vi.waitFor(
+    async () => expect([await w.isHere("games"), await w.isHere("gone")]).toEqual([true, true]),
+    PATIENT,
+  );
+  await vi.waitFor(() => expect(w.arrived).toHaveLength(2), PATIENT);
+  rmSync(join(w.folder, sha256Of("gone")));
+  await node.round();
+  expect([w.holders("games"), w.holders("gone")]).toEqual([["n1 held", "box-2 held"], ["n1 held"]]);
 });

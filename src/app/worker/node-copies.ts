@@ -3,30 +3,26 @@
  * or may, and says after its start which of its copies are there. One round after the other: whoever may remove a file does so
  * before it says anything else, so that it never shows a copy that it is about to remove.
  */
-import { open, readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
 import {
   backoffMs,
   type Clock,
   type Edges,
-  type FileHasher,
   isOperatingError,
   messageOf,
   PEER_BACKOFF,
   sleep,
-  syncFolder,
 } from "../../kernel/index.ts";
 import type { CopiesPort } from "../../surfaces/index.ts";
 import type { ArtifactPort } from "../../work/worker/index.ts";
 import type { CopyWatch, Inputs } from "./inputs.ts";
+import { filesOfNode, giveBackRoom, type NodeFilesPorts } from "./node-files.ts";
 import { createLeaving, LEAVING_MS, type LeaveLimits, sendHome } from "./node-leaving.ts";
 import { carryOut } from "./node-orders.ts";
 import type { StoreFiller } from "./node-stores.ts";
 import type { NodeTransfersRunning } from "./node-transfers.ts";
 
-export interface NodeCopiesOptions extends Edges {
+export interface NodeCopiesOptions extends NodeFilesPorts, Edges {
   readonly port: CopiesPort;
-  readonly folder: string;
   /** The way to the store of the main process. */
   readonly artifacts: ArtifactPort;
   /** How files come to this node from others, and go to them. */
@@ -35,7 +31,6 @@ export interface NodeCopiesOptions extends Edges {
   readonly stores?: StoreFiller | undefined;
   /** Transfers at once. */
   readonly atOnce: number;
-  readonly hasher: Pick<FileHasher, "hash">;
   readonly freeBytes: () => number;
   /** Results that wait here for the main process. */
   readonly waiting: () => Promise<Waiting>;
@@ -60,33 +55,6 @@ const MAX_TELLS = 40;
 const REFUSED_MS = 300_000;
 const HASHED_IN_ROUND = 20;
 
-const NAME = /^[0-9a-f]{64}$/;
-
-async function flushCopies(folder: string, sha256s: readonly string[]): Promise<string[]> {
-  const flushed: string[] = [];
-  for (const sha256 of sha256s)
-    try {
-      const file = await open(join(folder, sha256), "r");
-      await file.sync().finally(() => file.close());
-      flushed.push(sha256);
-    } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code !== "ENOENT") throw thrown;
-    }
-  if (flushed.length > 0) await syncFolder(folder);
-  return flushed;
-}
-
-/** Which of the copies that it is known to hold are here, by their size, and what else is. */
-async function foundOf(folder: string, listed: Awaited<ReturnType<CopiesPort["listed"]>>) {
-  const others = new Set((await readdir(folder)).filter((name) => NAME.test(name)));
-  const present: number[] = [];
-  for (const { seq, sha256, bytes } of listed) {
-    const about = others.delete(sha256) ? await stat(join(folder, sha256)).catch(() => undefined) : undefined;
-    if (about?.size === bytes) present.push(seq);
-  }
-  return { present, others };
-}
-
 /** What may not go now, and was refused lately. */
 function createRefusals(clock: Pick<Clock, "monotonic">) {
   const refusedMs = new Map<string, number>();
@@ -100,13 +68,34 @@ function createRefusals(clock: Pick<Clock, "monotonic">) {
   };
 }
 
+/** Files to tell of. */
+function createTelling(clock: Pick<Clock, "monotonic">) {
+  /** When, on the monotonic clock, how often it was done, and whether it is known that they are flushed. */
+  const toTell = new Map<string, { readonly dueMs: number; readonly tells: number; readonly isFlushed: boolean }>();
+  return {
+    held: (sha256: string, isFlushed = false): void => void toTell.set(sha256, { dueMs: 0, tells: 0, isFlushed }),
+    has: (sha256: string): boolean => toTell.has(sha256),
+    isFlushed: (sha256: string): boolean => toTell.get(sha256)?.isFlushed === true,
+    forget: (sha256: string): void => void toTell.delete(sha256),
+    due: (now = clock.monotonic()): string[] =>
+      [...toTell].flatMap(([sha256, { dueMs }]) => (dueMs <= now ? [sha256] : [])).slice(0, MAX_TOLD),
+    answered(told: readonly string[], answers: readonly string[]): void {
+      for (const [i, sha256] of told.entries()) {
+        const tells = (toTell.get(sha256)?.tells ?? 0) + 1;
+        if (answers[i] === "unknown" && tells < MAX_TELLS)
+          toTell.set(sha256, { dueMs: clock.monotonic() + AGAIN_MS, tells, isFlushed: true });
+        else toTell.delete(sha256);
+      }
+    },
+  };
+}
+
 export function keepCopies(options: NodeCopiesOptions) {
-  const { port, folder, artifacts, transfers, stores, atOnce, hasher, freeBytes, waiting, clock, random, log } =
+  const { port, folder, packed, artifacts, transfers, stores, atOnce, freeBytes, waiting, clock, random, log } =
     options;
   const stopping = new AbortController();
   const { signal } = stopping;
-  /** Files to tell of: when, on the monotonic clock, and how often it was done. */
-  const toTell = new Map<string, { readonly dueMs: number; readonly tells: number }>();
+  const telling = createTelling(clock);
   /** Files that an earlier life left and that nobody has hashed since. */
   const toHash = new Set<string>();
   const gone = new Set<string>();
@@ -123,22 +112,24 @@ export function keepCopies(options: NodeCopiesOptions) {
   const leaving = createLeaving();
   let inputs: Inputs | undefined;
 
-  const held = (sha256: string): void => void toTell.set(sha256, { dueMs: 0, tells: 0 });
-  const orders = carryOut({ folder, artifacts, transfers, held, log, signal, atOnce });
+  const files = filesOfNode(options);
+  const room = giveBackRoom(packed);
+
+  const { held, due } = telling;
+  const orders = carryOut({ folder, packed, artifacts, transfers, held, log, signal, atOnce });
 
   const flush = async (sha256s: readonly string[]): Promise<string[]> => {
-    const flushed = await flushCopies(folder, sha256s);
+    const flushed = await files.flush(sha256s, telling.isFlushed);
+    const here = new Set(flushed);
     // The others have gone meanwhile.
-    for (const sha256 of sha256s) if (!flushed.includes(sha256)) toTell.delete(sha256);
+    for (const sha256 of sha256s) if (!here.has(sha256)) telling.forget(sha256);
     return flushed;
   };
 
-  const due = (now = clock.monotonic()): string[] =>
-    [...toTell].flatMap(([sha256, { dueMs }]) => (dueMs <= now ? [sha256] : [])).slice(0, MAX_TOLD);
-
   const drop = async (sha256: string): Promise<void> => {
+    room.dropped();
     if (await inputs?.drop(sha256)) {
-      toTell.delete(sha256);
+      telling.forget(sha256);
       gone.add(sha256);
     }
     // Somebody uses it again: it is shown as it was.
@@ -146,29 +137,21 @@ export function keepCopies(options: NodeCopiesOptions) {
   };
 
   const look = async (sha256: string): Promise<void> => {
-    const found = await hasher.hash(join(folder, sha256), signal).catch(() => undefined);
-    if (found?.sha256 === sha256) return held(sha256);
-    if (found !== undefined) log.error("a damaged copy is removed", { sha256, actual: found.sha256 });
-    await drop(sha256);
+    const { actual, isAside } = await files.look(sha256, signal);
+    if (actual === sha256) return held(sha256);
+    if (actual !== undefined) log.error("a damaged copy is removed", { sha256, actual });
+    if (isAside) watch.doubted(sha256);
+    else await drop(sha256);
   };
 
   const confirm = async (): Promise<void> => {
     const listed = await port.listed(signal);
-    const { present, others } = await foundOf(folder, listed);
+    const { present, others } = await files.found(listed);
     const { believed, lost } = await port.confirm(present, listed.at(-1)?.seq ?? 0, signal);
     if (!believed) log.error("all copies of this node are missing; is its disk mounted?", { folder });
     else if (lost > 0) log.warn("copies of this node are missing", { copies: lost });
     [isHolder, isConfirmed] = [listed.length > 0, believed];
-    for (const name of others) if (!toTell.has(name)) toHash.add(name);
-  };
-
-  const settle = (told: readonly string[], answers: readonly string[]): void => {
-    for (const [i, sha256] of told.entries()) {
-      const tells = (toTell.get(sha256)?.tells ?? 0) + 1;
-      if (answers[i] === "unknown" && tells < MAX_TELLS)
-        toTell.set(sha256, { dueMs: clock.monotonic() + AGAIN_MS, tells });
-      else toTell.delete(sha256);
-    }
+    for (const name of others) if (!telling.has(name)) toHash.add(name);
   };
 
   const round = async (): Promise<void> => {
@@ -188,7 +171,7 @@ export function keepCopies(options: NodeCopiesOptions) {
     orders.told(reports);
     for (const sha256 of lost) gone.delete(sha256);
     for (const sha256 of asked) unneeded.delete(sha256);
-    settle(shown, answer.held);
+    telling.answered(shown, answer.held);
     await stores?.told(shown, answer, () => port.listed(signal), signal);
     for (const { sha256, allowed } of answer.drop)
       if (allowed) await drop(sha256);
@@ -200,6 +183,9 @@ export function keepCopies(options: NodeCopiesOptions) {
     for (const sha256 of invalid) unneeded.add(sha256);
     for (const sha256 of answer.retired) await drop(sha256);
     for (const sha256 of answer.verify) await look(sha256);
+    await room.round().catch((thrown: unknown) => {
+      log.warn("room in packs of files could not be given back", { error: messageOf(thrown) });
+    });
     if (answer.confirm) isConfirmed = false;
     // What is still to be told may lie here alone.
     if (isLeaving && !answer.confirm && due().length === 0) leaving.alone = answer.alone;
@@ -238,12 +224,12 @@ export function keepCopies(options: NodeCopiesOptions) {
   let running: Promise<void> | undefined;
 
   const watch: CopyWatch = {
-    held,
+    held: (sha256) => held(sha256),
     unneeded(sha256s) {
       for (const sha256 of refusals.without(sha256s)) unneeded.add(sha256);
     },
     doubted(sha256) {
-      toTell.delete(sha256);
+      telling.forget(sha256);
       gone.add(sha256);
     },
   };

@@ -42,7 +42,7 @@ export interface NodeEventsOptions extends Edges {
   /** What came of the transfers of this node. */
   readonly news: TransferNews;
   /** Where this node looks for games that no manifest knows. */
-  readonly orphans: Pick<OrphanSearchPorts, "folders" | "knows" | "expectsFiles">;
+  readonly orphans: Pick<OrphanSearchPorts, "folders" | "knows" | "expectsFiles" | "packed">;
   /** Its way to the main process. */
   readonly line: NodeLine;
   /** What frees the files of this node. */

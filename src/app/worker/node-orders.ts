@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { isOperatingError, type Log, messageOf } from "../../kernel/index.ts";
 import type { CopiesAnswer, CopiesTold, OfferedBatch } from "../../surfaces/index.ts";
-import { TRANSFER_PRIORITIES } from "../../sync/index.ts";
+import { type PackedFiles, TRANSFER_PRIORITIES } from "../../sync/index.ts";
 import type { ArtifactPort } from "../../work/worker/index.ts";
 import type { Inputs } from "./inputs.ts";
 import type { BatchFailure, BatchTerms, NodeTransfersRunning } from "./node-transfers.ts";
@@ -12,11 +12,13 @@ type Report = NonNullable<CopiesTold["orders"]>[number];
 
 export interface OrderPorts {
   readonly folder: string;
+  /** Files of this node that lie together. */
+  readonly packed?: PackedFiles | undefined;
   readonly artifacts: ArtifactPort;
   /** How files come, and whom it is told that one that was ordered has come. */
   readonly transfers: Pick<NodeTransfersRunning, "bringBatch" | "arrived">;
-  /** A copy is here, whether it came or was here before. */
-  readonly held: (sha256: string) => void;
+  /** A copy is here, whether it came now, and so was flushed, or was here before. */
+  readonly held: (sha256: string, isFlushed: boolean) => void;
   readonly log: Log;
   readonly signal: AbortSignal;
   /** Transfers at once; what travels together is one. */
@@ -38,7 +40,7 @@ const sameTerms = (orders: readonly Order[]): Order[][] => [
 ];
 
 export function carryOut(ports: OrderPorts) {
-  const { folder, artifacts, transfers, held, log, signal, atOnce } = ports;
+  const { folder, packed, artifacts, transfers, held, log, signal, atOnce } = ports;
   /** In hand or waiting for their turn, by their number; those that ended stay until it was told. */
   const orders = new Map<number, { readonly order: Order; report: Report; isHere?: boolean }>();
   const waiting: Task[] = [];
@@ -55,6 +57,7 @@ export function carryOut(ports: OrderPorts) {
 
   const send = async (order: Order): Promise<void> => {
     const { sha256, bytes, kind } = order;
+    await packed?.makeFiles([sha256]);
     await artifacts.upload({ file: join(folder, sha256), name: sha256, kind, sha256, bytes }, signal);
     note(order, { state: "sent", bytes_done: bytes });
   };
@@ -85,7 +88,7 @@ export function carryOut(ports: OrderPorts) {
         const failure = failed.get(order.sha256);
         if (failure !== undefined) fail(order, failure, ways);
         else {
-          held(order.sha256);
+          held(order.sha256, came.has(order.sha256));
           if (came.has(order.sha256)) transfers.arrived(order, tries);
           // By what detours it came is worth a word; of many small ones it is not.
           note(order, { bytes_done: order.bytes, ...(given.length === 1 && ways.length > 1 ? { tries: ways } : {}) });

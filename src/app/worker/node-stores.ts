@@ -3,10 +3,12 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Log, messageOf } from "../../kernel/index.ts";
 import type { CopiesAnswer } from "../../surfaces/index.ts";
-import type { Source, Transfers, Wanted } from "../../sync/index.ts";
+import type { PackedFiles, Source, Transfers, Wanted } from "../../sync/index.ts";
 
 export interface StorePorts {
   readonly folder: string;
+  /** Files of this node that lie together. */
+  readonly packed?: PackedFiles | undefined;
   readonly stores: readonly Source[];
   readonly transfers: Pick<Transfers, "put">;
   readonly log: Log;
@@ -17,7 +19,7 @@ const POLICY = "S3_NODE_SYNC";
 const AT_ONCE = 50;
 const MAX_WAITING = 100_000;
 
-export function fillStores({ folder, stores, transfers, log }: StorePorts) {
+export function fillStores({ folder, packed, stores, transfers, log }: StorePorts) {
   const waiting = new Set<string>();
   let isOn = false;
   let running: Promise<void> | undefined;
@@ -29,6 +31,8 @@ export function fillStores({ folder, stores, transfers, log }: StorePorts) {
   const bring = async (signal: AbortSignal): Promise<void> => {
     const some = [...waiting].slice(0, AT_ONCE);
     const wanted: Wanted[] = [];
+    // What is sent to a store is read by its path.
+    await packed?.makeFiles(some);
     for (const sha256 of some) {
       waiting.delete(sha256);
       const about = await stat(join(folder, sha256)).catch(() => undefined);

@@ -24,7 +24,7 @@ import {
 import { fingerprintIn } from "../data-folder/fingerprint.ts";
 import type { Settings } from "../settings.ts";
 import type { BringFile } from "./inputs.ts";
-import { judgeArrivals } from "./judge-arrivals.ts";
+import { type ArrivalPorts, judgeArrivals } from "./judge-arrivals.ts";
 import { createLinks, type Links } from "./links.ts";
 import type { NodeFile } from "./node-identity.ts";
 import { readPlaces } from "./places.ts";
@@ -75,8 +75,8 @@ export interface NodeTransfersOptions {
   readonly overLine: BringFile;
   /** What comes of transfers is noted there. */
   readonly news: TransferNews;
-  /** What is wrong with the structure of a file that has come; null if nothing is. */
-  readonly faultOf?: (path: string) => Promise<string | null>;
+  /** What is wrong with the structure of files that have come. */
+  readonly faultsOf?: ArrivalPorts["faultsOf"];
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -114,6 +114,18 @@ async function throughLinks(links: Links, sources: OfferedBatch["sources"]): Pro
   return sources.filter((source) => !dropped.has(source));
 }
 
+/** Where files land that come to this node: side by side, and beside them those that stay together and those that are wrong. */
+function landingIn(folder: string, maxBytes: number) {
+  const pathOf = (sha256: string) => join(folder, sha256);
+  const { quarantine } = storedFiles(dirname(folder));
+  const { reserve } = createReservations({
+    maxBytes,
+    landingOf: (sha256) => ({ path: pathOf(sha256), part: `${pathOf(sha256)}.part`, quarantine }),
+    isLeaving: () => false,
+  });
+  return { pathOf, quarantine, packs: { folder: join(dirname(folder), "packs"), quarantine }, reserve };
+}
+
 /** One of the version before names no sources. */
 async function sourcesOf(port: Pick<CopiesPort, "sources">, sha256: string, signal: AbortSignal) {
   try {
@@ -132,13 +144,7 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
   const tls = identityIn(plan);
   const places = placesFile === undefined ? [] : readPlaces(placesFile);
   const refused: Told["refused"][number][] = [];
-  const pathOf = (sha256: string) => join(folder, sha256);
-  const { quarantine } = storedFiles(dirname(folder));
-  const reserved = createReservations({
-    maxBytes: settings.artifacts.maxBytes,
-    landingOf: (sha256) => ({ path: pathOf(sha256), part: `${pathOf(sha256)}.part`, quarantine }),
-    isLeaving: () => false,
-  });
+  const { pathOf, quarantine, packs, reserve } = landingIn(folder, settings.artifacts.maxBytes);
   const { ca, fingerprint } = node;
   const transfers: RunningTransfers = await startTransfers({
     nodeId: node.node_id,
@@ -146,7 +152,8 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
     privateKey: createPrivateKey(key.toPem()),
     folder,
     isFlat: true,
-    store: { reserve: reserved.reserve, pathOf },
+    packs,
+    store: { reserve, pathOf },
     scratch: `${folder}.scratch`,
     maxBytesPerSecond: plan.maxBytesPerSecond,
     stallMs: plan.stallMs,
@@ -207,7 +214,8 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
     book.note(report.tries);
     for (const { place, error } of report.tries) if (error !== undefined) links.doubt(nodeIn(place) ?? "");
     news.noteTries(report.tries, purpose);
-    return judgeArrivals(report, { pathOf, quarantine, news, clock, faultOf: options.faultOf });
+    const { packed } = transfers;
+    return judgeArrivals(report, { pathOf, packed, quarantine, news, clock, faultsOf: options.faultsOf });
   };
 
   const bringBatch: BringBatch = async (batch, terms) => {
@@ -254,6 +262,8 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
     bringBatch,
     /** Stores that it may write to, and how files of this node get there. */
     stores: places.filter(({ transport }) => transport === "s3"),
+    /** Files of this node that lie together. */
+    packed: transfers.packed,
     put: (request: Parameters<RunningTransfers["put"]>[0]) => transfers.put(request),
     atOnce: plan.atOnce,
     /** A copy of games that was ordered has come. Where several ways brought files together, it is the main process that has the original. */

@@ -209,7 +209,7 @@ async function startJoined(
   worker: Worker,
   gpus: readonly Gpu[],
   inputs: Inputs,
-  { news, hurry, port, expectsFiles }: Awaited<ReturnType<typeof startCopies>>,
+  { news, hurry, port, packed, expectsFiles }: Awaited<ReturnType<typeof startCopies>>,
   misfits: () => readonly string[],
 ) {
   const ownWork = () => ({ running: worker.status().running.length, slots: world.settings.worker.slots });
@@ -236,6 +236,7 @@ async function startJoined(
       folders: orphanFolders(world.settings, { path: inputs.folder, layout: "flat" }),
       knows: port.known,
       expectsFiles,
+      packed,
     },
     space: spaceOf(world, inputs),
   });
@@ -287,18 +288,20 @@ async function startCopies(
   const overLine = bringOverLine(link, folder, clock);
   const news = createTransferNews();
   const structures = createStructureReader();
-  const faultOf = (path: string) => structures.faultOf(path);
-  const ports = { settings, link, node, key, folder, port, overLine, news, faultOf, clock, log };
+  const { faultsOf } = structures;
+  const ports = { settings, link, node, key, folder, port, overLine, news, faultsOf, clock, log };
   const transfers = await startNodeTransfers(ports);
+  const { packed } = transfers;
   const hasher = createFileHasher((message, code) =>
     OperatingError.internal("ARTIFACT_UNREADABLE", `a copy could not be read: ${message}`, { details: { code } }),
   );
   const { watch, newest, start, hurry, leave, stop, expectsFiles } = keepCopies({
     port,
     folder,
+    packed,
     artifacts: artifactsOver(link),
     transfers,
-    stores: fillStores({ folder, stores: transfers.stores, transfers, log }),
+    stores: fillStores({ folder, packed, stores: transfers.stores, transfers, log }),
     atOnce: transfers.atOnce,
     hasher,
     freeBytes: freeBytes(folder),
@@ -316,6 +319,7 @@ async function startCopies(
     news,
     port,
     expectsFiles,
+    packed,
     bring: transfers.bring,
     async close(): Promise<void> {
       await stop();
@@ -386,6 +390,7 @@ export async function runWorker(world: WorkerWorld) {
       idleMs: settings.worker.inputsIdleMs,
       maxBytes: settings.worker.cacheBytes,
       copies: copies?.watch,
+      packed: copies?.packed,
       ...defined({ newest: copies?.newest }),
     });
     copies?.start(inputs);

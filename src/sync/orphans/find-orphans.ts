@@ -7,6 +7,7 @@ import type { ReadStructure, Structure } from "../brought/structure.ts";
 import { isSha256 } from "../disk.ts";
 import { orphanLimits } from "../limits.ts";
 import { PREFIXES } from "../stored-files.ts";
+import type { PackedFiles } from "../transfer/index.ts";
 
 /** A folder that is looked through. */
 export interface OrphanFolder {
@@ -33,6 +34,8 @@ export interface OrphanSearchPorts {
   readonly knows: (sha256s: readonly string[]) => Promise<ReadonlySet<string>>;
   /** Whether there must be files in the store of this node. */
   readonly expectsFiles: () => boolean;
+  /** Files of the store of this node that lie together. */
+  readonly packed?: PackedFiles | undefined;
   readonly readStructure: ReadStructure;
   readonly hasher: Pick<FileHasher, "hash">;
 }
@@ -80,7 +83,7 @@ const notMounted = (folder: string, what: string): OrphanFault => ({
 });
 
 export function createOrphanSearch(ports: OrphanSearchPorts, limits = orphanLimits) {
-  const { folders, knows, expectsFiles, readStructure, hasher } = ports;
+  const { folders, knows, expectsFiles, packed, readStructure, hasher } = ports;
   /** Files that were looked at and are of no interest, or known, as they were then. */
   const seen = createRecent<string>(SEEN_MS, MAX_SEEN);
   /** Where the search in the 256 folders goes on. */
@@ -97,11 +100,20 @@ export function createOrphanSearch(ports: OrphanSearchPorts, limits = orphanLimi
     return { folder, name, path, bytes: about.size, stamp: `${about.ino} ${about.size} ${about.mtimeMs}` };
   };
 
+  /** What lies in packs and nobody knows becomes files, which are looked at when they are old enough. Whether there is anything in packs at all. */
+  const takeOut = async (): Promise<boolean> => {
+    const names = ((await packed?.list()) ?? []).map(({ sha256 }) => sha256);
+    const known = names.length === 0 ? new Set<string>() : await knows(names);
+    const unknown = names.filter((sha256) => !known.has(sha256));
+    if (unknown.length > 0) await packed?.makeFiles(unknown.slice(0, limits.maxLooks));
+    return names.length > 0;
+  };
+
   /** The files of our own store that this look is about. */
   const storedIn = async (folder: OrphanFolder, oldBefore: number): Promise<Candidate[] | OrphanFault> => {
     const below = folder.layout === "flat" ? [""] : PREFIXES.slice(place, place + limits.prefixes);
     const all: Candidate[] = [];
-    let isSeen = false;
+    let isSeen = folder.layout === "flat" && (await takeOut());
     // Whether there is anything at all is asked of the whole folder: a few of its 256 may well be empty.
     for await (const _ of filesBelow(folder.path, 1, { left: limits.maxFiles })) {
       isSeen = true;

@@ -7,8 +7,9 @@ import type { Transport, Wanted } from "../transport.port.ts";
 import { placeAside } from "./aside.ts";
 import { type FileMaker, makeHere, type NewFile, writeWhole } from "./file-maker.ts";
 import type { Flusher } from "./flush.ts";
-import { MANY_FILES } from "./limits.ts";
-import { unpack } from "./pack.ts";
+import { KEPT_BYTES, KEPT_FILES, MANY_FILES } from "./limits.ts";
+import { type Unpacked, unpack } from "./pack.ts";
+import type { PackWriter } from "./pack-store.ts";
 import type { Landing } from "./part-file.ts";
 import { watchStall } from "./stall.ts";
 import type { TransferWorld } from "./transfer-world.ts";
@@ -38,9 +39,45 @@ async function makeFolders(expected: readonly Expected[]): Promise<void> {
     }
 }
 
-/** One go. Gives what came; what broke it comes with it, so that nothing that came is lost. */
+/** Small files that stay together are written as they came: those that stand one behind the other at once. */
+function appendTo(writer: PackWriter, files: readonly Unpacked[], of: readonly Expected[]): void {
+  for (let first = 0; first < files.length; ) {
+    const { buffer, byteOffset } = files[first]!.framed;
+    let [next, end] = [first, byteOffset];
+    while (next < files.length && files[next]!.framed.buffer === buffer && files[next]!.framed.byteOffset === end) {
+      end += files[next]!.framed.length;
+      next += 1;
+    }
+    writer.append(new Uint8Array(buffer, byteOffset, end - byteOffset), of.slice(first, next));
+    first = next;
+  }
+}
+
+/** The files of a pack that stay together, as one file; where the node keeps none so, each becomes a file of its own. */
+function keepTogether(expected: readonly Expected[], { packs }: TransferWorld) {
+  const isOn = packs !== undefined && expected.length >= KEPT_FILES;
+  const kept: Expected[] = [];
+  let writer: PackWriter | undefined;
+  return {
+    isKept: ({ bytes }: Wanted): boolean => isOn && bytes <= KEPT_BYTES,
+    write(files: readonly Unpacked[], of: readonly Expected[]): void {
+      if (files.length === 0) return;
+      writer ??= packs!.begin();
+      appendTo(writer, files, of);
+      kept.push(...of);
+    },
+    /** They are flushed and here, all of those that were written; or none is. */
+    async end(): Promise<readonly Expected[]> {
+      await writer?.seal();
+      return kept;
+    },
+  };
+}
+
+/** One go. Gives what came and lies as files, and what came and is kept together; what broke it comes with them, so that nothing that came is lost. */
 async function readOnce(transport: Transport, expected: readonly Expected[], world: TransferWorld, maker: FileMaker) {
   const came: Expected[] = [];
+  const together = keepTogether(expected, world);
   /** What is being written, and when that is done. */
   const making: { readonly files: readonly Expected[]; readonly done: Promise<void> }[] = [];
   const byHash = new Map(expected.map((one) => [one.sha256, one]));
@@ -58,7 +95,10 @@ async function readOnce(transport: Transport, expected: readonly Expected[], wor
       world.moved(transport, size);
       const right: Expected[] = [];
       const made: NewFile[] = [];
-      for (const { sha256, content } of files) {
+      const kept: Unpacked[] = [];
+      const keptOf: Expected[] = [];
+      for (const file of files) {
+        const { sha256, content } = file;
         const one = byHash.get(sha256)!;
         const actual = hash("sha256", content, "hex");
         // A damaged one is left to the next way, and says nothing about the others.
@@ -68,9 +108,16 @@ async function readOnce(transport: Transport, expected: readonly Expected[], wor
           if (aside !== undefined) writeWhole({ path: aside, content });
           continue;
         }
+        if (together.isKept(one)) {
+          kept.push(file);
+          keptOf.push(one);
+          continue;
+        }
         made.push({ path: one.landing.part, content });
         right.push(one);
       }
+      together.write(kept, keptOf);
+      if (made.length === 0) continue;
       const { done } = await maker.write(made);
       done.catch((error: unknown) => {
         unmade ??= { thrown: error };
@@ -89,7 +136,13 @@ async function readOnce(transport: Transport, expected: readonly Expected[], wor
       thrown ??= translateDiskFault(error);
       for (const { landing } of files) rmSync(landing.part, { force: true });
     }
-  return { came, thrown };
+  let kept: readonly Expected[] = [];
+  try {
+    kept = await together.end();
+  } catch (error) {
+    thrown ??= translateDiskFault(error);
+  }
+  return { came, kept, thrown };
 }
 
 /** By one way, as often as it brings something. */
@@ -97,7 +150,9 @@ async function packBy(transport: Transport, expected: readonly Expected[], world
   const maker = expected.length >= MANY_FILES ? (world.maker ?? makeHere) : makeHere;
   for (;;) {
     const open = expected.filter(({ sha256 }) => !arrived.has(sha256));
-    const { came, thrown } = await readOnce(transport, open, world, maker);
+    const { came, kept, thrown } = await readOnce(transport, open, world, maker);
+    for (const { sha256 } of kept) arrived.add(sha256);
+    world.cameBy(transport, kept.length);
     try {
       await settle(came, world.flusher, maker);
     } catch (error) {
@@ -107,14 +162,15 @@ async function packBy(transport: Transport, expected: readonly Expected[], world
     for (const { sha256 } of came) arrived.add(sha256);
     world.cameBy(transport, came.length);
     if (thrown === undefined) {
-      if (came.length === open.length) return;
+      const missing = open.length - came.length - kept.length;
+      if (missing === 0) return;
       throw OperatingError.notFound(
         "ARTIFACT_NOT_FOUND",
-        `${transport.place} lacks ${open.length - came.length} of ${open.length} files, or has them damaged`,
+        `${transport.place} lacks ${missing} of ${open.length} files, or has them damaged`,
       );
     }
     world.signal.throwIfAborted();
-    if (came.length === 0 || faultOf(thrown) === "here") throw thrown;
+    if (came.length + kept.length === 0 || faultOf(thrown) === "here") throw thrown;
   }
 }
 

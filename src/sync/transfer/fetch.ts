@@ -55,7 +55,8 @@ export async function fetchAll(
     return known;
   };
   for (const one of expected) {
-    if (hasFolder(one) && isHere(one, world.clock.now())) present.push(one.sha256);
+    if (world.packs?.has(one) === true) present.push(one.sha256);
+    else if (hasFolder(one) && isHere(one, world.clock.now())) present.push(one.sha256);
     else missing.push(one);
   }
 

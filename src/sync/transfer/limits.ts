@@ -5,6 +5,12 @@ export const PACKED_BYTES = 1_024 ** 2;
 export const MAX_PACK_FILES = 4_096;
 export const MAX_PACK_BYTES = 64 * 1_024 ** 2;
 
+/** Files up to this size stay together where so many of them came in one pack, on a node that keeps packs. */
+export const KEPT_BYTES = 64 * 1_024;
+export const KEPT_FILES = 16;
+/** Packs that are held open for those who read from them. */
+export const OPEN_PACKS = 32;
+
 /** A pack of so many files is worth a thread that makes them. */
 export const MANY_FILES = 256;
 

@@ -10,7 +10,7 @@ export const PACK_HEAD_BYTES = 40;
 /** Each piece that is sent costs calls to the system: thousands of small ones would cost more than their bytes. */
 const PIECE_BYTES = 512 * 1_024 + PACK_HEAD_BYTES;
 const END = Buffer.alloc(32);
-const END_NAME = END.toString("hex");
+export const PACK_END_NAME = END.toString("hex");
 
 const headOf = (hash: Uint8Array, count: number): Buffer => {
   const head = Buffer.allocUnsafe(PACK_HEAD_BYTES);
@@ -34,8 +34,10 @@ const malformed = (why: string) =>
   });
 
 /** A file of a pack. Its bytes are lent: whoever wants them later than the next files copies them. */
-interface Unpacked extends Wanted {
+export interface Unpacked extends Wanted {
   readonly content: Uint8Array;
+  /** The same with its head before it; what comes next stands right behind. */
+  readonly framed: Uint8Array;
 }
 
 /** Gathers what comes in one buffer that is used again and again: new ones for all of it would cost more than the bytes in them. */
@@ -81,9 +83,9 @@ export async function* unpack(
   let coming: Wanted | undefined;
   const begin = (): void => {
     const { sha256, bytes: count } = readPackHead(gathered.next(PACK_HEAD_BYTES));
-    gathered.drop(PACK_HEAD_BYTES);
-    if (sha256 === END_NAME) {
+    if (sha256 === PACK_END_NAME) {
       if (count !== files) throw malformed(`${files} files came, ${count} were sent`);
+      gathered.drop(PACK_HEAD_BYTES);
       isOver = true;
       return;
     }
@@ -105,9 +107,11 @@ export async function* unpack(
       begin();
       return true;
     }
-    if (gathered.bytes < coming.bytes) return false;
-    whole.push({ ...coming, content: gathered.next(coming.bytes) });
-    gathered.drop(coming.bytes);
+    const length = PACK_HEAD_BYTES + coming.bytes;
+    if (gathered.bytes < length) return false;
+    const framed = gathered.next(length);
+    whole.push({ ...coming, content: framed.subarray(PACK_HEAD_BYTES), framed });
+    gathered.drop(length);
     coming = undefined;
     return true;
   };

@@ -5,6 +5,7 @@ import type { FileMaker } from "./file-maker.ts";
 import type { Flusher } from "./flush.ts";
 import type { GrowingFiles } from "./growing.ts";
 import { MAX_WRONG } from "./limits.ts";
+import type { PackStore } from "./pack-store.ts";
 import { codeOf, faultOf, type Ways } from "./ways.ts";
 
 /** What all transfers of a node share. */
@@ -17,6 +18,8 @@ export interface SharedWorld {
   readonly flusher: Flusher;
   /** Makes the files of large packs; who has none makes them where it is. */
   readonly maker?: FileMaker | undefined;
+  /** Where small files stay together that came so; each becomes a file of its own where there is none. */
+  readonly packs?: Pick<PackStore, "begin" | "has"> | undefined;
   readonly stallMs: number;
   readonly chunkBytes: number;
   /** What comes is offered there to others who want it. */

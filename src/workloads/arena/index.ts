@@ -27,4 +27,9 @@ export { arenaDeclaration } from "./jobs/declaration.ts";
 export { arenaWorkload } from "./jobs/workload.ts";
 export { DEFAULT_LOOP } from "./play/defaults.ts";
 export type { MadeSegment } from "./reading/segments.ts";
-export { createStructureReader, type ModelRule, type StructureReader } from "./reading/structure-reader.ts";
+export {
+  createStructureReader,
+  type FilePlace,
+  type ModelRule,
+  type StructureReader,
+} from "./reading/structure-reader.ts";

@@ -5,7 +5,7 @@ export interface Contender {
   /** Does the thing `times` times and returns once all of it has ended. */
   readonly run: (times: number) => void | Promise<void>;
   /** What is needed for one round and is no part of what is measured. */
-  readonly prepare?: (times: number) => void;
+  readonly prepare?: (times: number) => void | Promise<void>;
 }
 
 export interface Measured {
@@ -39,13 +39,13 @@ export async function compare(
 ): Promise<Comparison> {
   const costs = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
   for (const { run, prepare } of contenders) {
-    prepare?.(times);
+    await prepare?.(times);
     await run(times);
   }
   for (let round = 0; round < rounds; round += 1)
     for (let turn = 0; turn < contenders.length; turn += 1) {
       const { name, run, prepare } = contenders[(turn + round) % contenders.length]!;
-      prepare?.(times);
+      await prepare?.(times);
       const begun = nowUs();
       await run(times);
       costs.get(name)!.push((nowUs() - begun) / times);

@@ -16,7 +16,6 @@ import {
   PACK_HEAD_BYTES,
   packOf,
   prefixDigests,
-  readSmallFile,
   type TicketClaim,
 } from "../../../sync/transfer/index.ts";
 import { createDigestBook } from "./digest-book.ts";
@@ -165,11 +164,7 @@ export function createArtifactServer(options: ArtifactServerOptions): Server {
         throw invalid(`a pack may have ${MAX_PACK_BYTES} bytes`);
       await files.checkStore();
       response.writeHead(200, { "content-type": "application/octet-stream" });
-      await send(
-        response,
-        packOf(wanted, (one, content) => readSmallFile(files.pathOf(one), content)),
-        signal,
-      );
+      await send(response, packOf(wanted, files.readInto), signal);
     },
   };
 

@@ -5,7 +5,7 @@ import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { OperatingError, systemCode } from "../../../kernel/index.ts";
 import type { Wanted } from "../../../sync/index.ts";
-import { type GrowingFiles, isSha256 } from "../../../sync/transfer/index.ts";
+import { type GrowingFiles, isSha256, type PackStore, readSmallFile } from "../../../sync/transfer/index.ts";
 
 const READ_BYTES = 1_024 ** 2;
 /** Who was told that a file is coming here may be faster than the one who was told to fetch it. */
@@ -15,6 +15,8 @@ export interface ServedFilesOptions {
   /** Where the artifacts of this node lie: under `<2 hex>/<sha256>`, or all of them side by side. */
   readonly folder: string;
   readonly isFlat?: boolean | undefined;
+  /** Where others of its artifacts lie together. */
+  readonly packs?: Pick<PackStore, "files" | "find" | "read" | "readInto"> | undefined;
   readonly nodeId: string;
   /** What is on its way to this node: others get of it what has come. */
   readonly growing?: GrowingFiles | undefined;
@@ -46,7 +48,12 @@ async function* readFrom(path: string, start: number): AsyncIterable<Uint8Array>
   }
 }
 
-export function servedFiles({ folder, isFlat = false, nodeId, growing }: ServedFilesOptions) {
+/** The bytes of a small file that are here already. */
+async function* rest(content: Uint8Array, start: number): AsyncIterable<Uint8Array> {
+  if (start < content.length) yield content.subarray(start);
+}
+
+export function servedFiles({ folder, isFlat = false, packs, nodeId, growing }: ServedFilesOptions) {
   const pathOf = ({ sha256 }: Pick<Wanted, "sha256">) =>
     isFlat ? join(folder, sha256) : join(folder, sha256.slice(0, 2), sha256);
   const lacking = (sha256: string) =>
@@ -54,6 +61,7 @@ export function servedFiles({ folder, isFlat = false, nodeId, growing }: ServedF
 
   /** A store that is not there, or empty, is a disk that is not mounted, and says nothing about its files. */
   const checkStore = async (): Promise<void> => {
+    if (packs !== undefined && packs.files > 0) return;
     const names = await readdir(folder).catch(() => []);
     if (!names.some((name) => (isFlat ? isSha256(name) : /^[0-9a-f]{2}$/.test(name))))
       throw OperatingError.unavailable(
@@ -61,7 +69,10 @@ export function servedFiles({ folder, isFlat = false, nodeId, growing }: ServedF
         `node ${nodeId} has no artifacts at all: its disk is not there`,
       );
   };
-  const ifHere = async (sha256: string): Promise<Stats | undefined> => {
+  /** In packs first: what moves becomes a file before it is gone from its pack. */
+  const ifHere = async (sha256: string): Promise<Pick<Stats, "size" | "mtimeMs"> | undefined> => {
+    const [packed] = (await packs?.find([sha256])) ?? [];
+    if (packed != null) return { size: packed.bytes, mtimeMs: 0 };
     try {
       return await stat(pathOf({ sha256 }));
     } catch (thrown) {
@@ -69,16 +80,21 @@ export function servedFiles({ folder, isFlat = false, nodeId, growing }: ServedF
       return undefined;
     }
   };
-  const aboutOf = async (sha256: string): Promise<Stats> => {
+  const aboutOf = async (sha256: string): Promise<Pick<Stats, "size" | "mtimeMs">> => {
     const about = await ifHere(sha256);
     if (about !== undefined) return about;
     await checkStore();
     throw lacking(sha256);
   };
-  const bytesOf = (sha256: string, start = 0): AsyncIterable<Uint8Array> => readFrom(pathOf({ sha256 }), start);
+  const bytesOf = (sha256: string, start = 0): AsyncIterable<Uint8Array> => {
+    const packed = packs?.read(sha256);
+    return packed === undefined ? readFrom(pathOf({ sha256 }), start) : rest(packed, start);
+  };
 
   return {
-    pathOf,
+    /** Fills just the bytes of a small one, or says that it cannot. */
+    readInto: (one: Wanted, content: Buffer): boolean =>
+      packs?.readInto(one, content) === true || readSmallFile(pathOf(one), content),
     checkStore,
     aboutOf,
     bytesOf,

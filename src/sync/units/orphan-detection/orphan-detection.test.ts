@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { unitWorld } from "../../../../test/fixtures/unit-world.ts";
+import { packsBeside } from "../../../../test/support/packs.ts";
 import { PATIENT } from "../../../../test/support/patience.ts";
 import { CONFIG, gamesFile } from "../../../../test/support/played-games.ts";
 import { builtinRows } from "../../../events/index.ts";
@@ -26,7 +27,7 @@ afterAll(async () => {
 const shaOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 const LIMITS = { ...orphanLimits, everyMs: 1_000, prefixes: 256 };
 
-async function world({ watched = false } = {}) {
+async function world({ watched = false, isNode = false } = {}) {
   const w = unitWorld(builtinRows);
   const root = mkdtempSync(join(tmpdir(), "ringrift-orphans-"));
   const [store, other] = [join(root, "store"), join(root, "watched")];
@@ -34,8 +35,9 @@ async function world({ watched = false } = {}) {
   if (watched) mkdirSync(other);
   const known = new Set<string>();
   const expected = { files: false };
+  const packs = isNode ? await packsBeside(store, w.clock) : undefined;
   const folders: OrphanFolder[] = [
-    { path: store, layout: "prefixes" },
+    { path: store, layout: isNode ? "flat" : "prefixes" },
     ...(watched ? [{ path: other, layout: "any" as const }] : []),
   ];
   const orphanSearch = createOrphanSearch(
@@ -43,6 +45,7 @@ async function world({ watched = false } = {}) {
       folders,
       knows: async (sha256s) => new Set(sha256s.filter((sha256) => known.has(sha256))),
       expectsFiles: () => expected.files,
+      packed: packs?.store,
       readStructure: structures.read,
       hasher,
     },
@@ -67,6 +70,7 @@ async function world({ watched = false } = {}) {
   };
   return {
     ...w,
+    packs,
     store,
     other,
     known,
@@ -175,4 +179,18 @@ test("a store without a file is a fault where the catalog counts on some, and no
   w.expected.files = true;
   await w.until(() => w.health().status === "degraded");
   expect(w.health().message).toContain("files must be there");
+});
+
+test("games in a pack of a node that nobody knows are found as others are; a node with packs alone has its disk", async () => {
+  const w = await world({ isNode: true });
+  w.expected.files = true;
+  const [games, known] = [gamesFile(6, 1).bytes, gamesFile(3, 2).bytes];
+  const [orphan = "", held = ""] = await w.packs!.keep([games, known, Buffer.from("the results of a match")]);
+  w.known.add(held);
+  await w.pass(LIMITS.youngMs + 1);
+  await w.start();
+  await w.until(() => w.told().length > 0);
+  expect(w.told()[0]!.orphans).toEqual([expect.objectContaining({ artifact_hash: orphan, rule: "adopt" })]);
+  expect((await w.packs!.store.list()).map(({ sha256 }) => sha256)).toEqual([held]);
+  expect(w.health().details).toMatchObject({ adopt: 1 });
 });

@@ -118,8 +118,7 @@ function lines(bytes: Buffer): ReadFile {
  * Whether a file is whole and within its bounds, whatever it says: the frame and the columns of ours, the members of archives of
  * rows. Files of other programs are theirs to judge. What is wrong is a typed error.
  */
-export async function checkFrame(path: string, maxBytes = MAX_FILE_BYTES): Promise<ReadFile> {
-  const bytes = await readPlainFile(path, maxBytes);
+export function checkFrame(bytes: Buffer): ReadFile {
   if (bytes.subarray(0, MAGIC.length).equals(MAGIC)) {
     const { kind, version } = saidBy(bytes);
     decodeFile(bytes, kind, version);

@@ -14,6 +14,16 @@ export interface FileRefusal {
   readonly message: string;
 }
 
+/** A file, or bytes in the midst of one. */
+export interface FilePlace {
+  readonly path: string;
+  readonly at?: number;
+  readonly bytes?: number;
+}
+
+/** What the thread found at a place: nothing, a fault, or neither. */
+export type FrameFound = "missing" | { readonly code: string; readonly message: string } | null;
+
 /** What the thread is asked. */
 export type FileQuestion =
   | {
@@ -22,7 +32,7 @@ export type FileQuestion =
       readonly replay: boolean;
       readonly maxBytes?: number | undefined;
     }
-  | { readonly ask: "frame"; readonly path: string; readonly maxBytes: number }
+  | { readonly ask: "frames"; readonly places: readonly FilePlace[]; readonly maxBytes: number }
   | { readonly ask: "model"; readonly path: string; readonly format: ModelFormat; readonly maxBytes: number }
   | { readonly ask: "segments"; readonly path: string; readonly scratch: string }
   | { readonly ask: "rows"; readonly path: string; readonly games: string };
@@ -36,6 +46,7 @@ export interface ModelRule {
 
 /** Larger ones are known by their hash alone. */
 const MAX_FRAME_BYTES = 256 * 1_024 * 1_024;
+const FRAMES_AT_ONCE = 256;
 /** What no version of ours writes. Another version or kind may be that of a newer node. */
 const BROKEN: ReadonlySet<string> = new Set(["ARENA_FILE_CORRUPT", "ARENA_FILE_TRUNCATED", "ARENA_FILE_TOO_LARGE"]);
 const FAULT = /^(ARENA_FILE_(?!NOT_FOUND)|UNKNOWN_GAME)/;
@@ -55,6 +66,25 @@ export function createStructureReader() {
       return { sound: false, code: thrown.code, message: thrown.message.replace(PREFIX, "") };
     }
   };
+  /**
+   * What is wrong with the frames of files that came from elsewhere, in their order; null where nothing is, or where it is not ours to judge,
+   * undefined where there is no file. A few hundred at once cost one question.
+   */
+  const faultsOf = async (
+    places: readonly FilePlace[],
+    signal?: AbortSignal,
+  ): Promise<(string | null | undefined)[]> => {
+    const found: FrameFound[] = [];
+    for (let from = 0; from < places.length; from += FRAMES_AT_ONCE) {
+      const some = places.slice(from, from + FRAMES_AT_ONCE);
+      const question = { ask: "frames", places: some, maxBytes: MAX_FRAME_BYTES } as const;
+      found.push(...((await thread.ask(question, signal)) as FrameFound[]));
+    }
+    return found.map((one) => {
+      if (one === "missing") return undefined;
+      return one !== null && BROKEN.has(one.code) ? `${one.code}: ${one.message}` : null;
+    });
+  };
   return {
     /** What a file is; with `replay` its games are played through by the rules, and its network is built. */
     async read(
@@ -64,11 +94,11 @@ export function createStructureReader() {
       const found = await ask<ReadFile>({ ask: "structure", path, replay, maxBytes }, signal);
       return "sound" in found ? found : { sound: true, ...found };
     },
-    /** What is wrong with the frame of a file that came from elsewhere; null where nothing is, or where it is not ours to judge. */
+    faultsOf,
+    /** The same of one file. */
     async faultOf(path: string, signal?: AbortSignal): Promise<string | null> {
-      if ((await stat(path)).size > MAX_FRAME_BYTES) return null;
-      const found = await ask<ReadFile>({ ask: "frame", path, maxBytes: MAX_FRAME_BYTES }, signal);
-      return "sound" in found && BROKEN.has(found.code) ? `${found.code}: ${found.message}` : null;
+      await stat(path);
+      return (await faultsOf([{ path }], signal))[0] ?? null;
     },
     /** What is wrong with a model of another program, in words that follow its name; undefined where nothing is. */
     async faultOfModel(path: string, rule: ModelRule, signal?: AbortSignal): Promise<string | undefined> {
