@@ -1,5 +1,5 @@
-import { existsSync, statSync, utimesSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, readdirSync, statSync, utimesSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import type { TransferReport, Transport } from "../transport.port.ts";
 import { fetchFile } from "./fetch-file.ts";
 import { type Expected, fetchPack } from "./fetch-pack.ts";
@@ -25,6 +25,26 @@ function packsOf(small: readonly Expected[]): Expected[][] {
   return packs;
 }
 
+/**
+ * Nothing lies in a folder that is not there, or that does not list it: one look at a folder spares one at each of its files. To list one is worth it for as
+ * many as fill a pack.
+ */
+function createFolderLook(files: number): (path: string) => boolean {
+  const folders = new Map<string, (name: string) => boolean>();
+  const look = (folder: string): ((name: string) => boolean) => {
+    if (!existsSync(folder)) return () => false;
+    if (files < MAX_PACK_FILES) return () => true;
+    const names = new Set(readdirSync(folder));
+    return (name) => names.has(name);
+  };
+  return (path) => {
+    const folder = dirname(path);
+    const has = folders.get(folder) ?? look(folder);
+    folders.set(folder, has);
+    return has(basename(path));
+  };
+}
+
 /** One that is here already is marked as asked for, so that it is not taken away as unused. */
 function isHere({ landing, bytes }: Expected, nowMs: number): boolean {
   if (statSync(landing.path, { throwIfNoEntry: false })?.size !== bytes) return false;
@@ -46,17 +66,10 @@ export async function fetchAll(
   const failed: TransferReport["failed"][number][] = [];
   const fail = (one: Expected, thrown: unknown) => void failed.push({ sha256: one.sha256, ...codeOf(thrown) });
   const missing: Expected[] = [];
-  // Nothing lies in a folder that is not there: one look at it spares one at each of its files.
-  const folders = new Map<string, boolean>();
-  const hasFolder = ({ landing }: Expected): boolean => {
-    const folder = dirname(landing.path);
-    const known = folders.get(folder) ?? existsSync(folder);
-    folders.set(folder, known);
-    return known;
-  };
+  const mayBeHere = createFolderLook(expected.length);
   for (const one of expected) {
     if (world.packs?.has(one) === true) present.push(one.sha256);
-    else if (hasFolder(one) && isHere(one, world.clock.now())) present.push(one.sha256);
+    else if (mayBeHere(one.landing.path) && isHere(one, world.clock.now())) present.push(one.sha256);
     else missing.push(one);
   }
 

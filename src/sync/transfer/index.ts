@@ -12,7 +12,7 @@ export { type FileMaker, type NewFile, writeWhole } from "./file-maker.ts";
 export { createFlusher } from "./flush.ts";
 export { createGrowingFiles, type GrowingFiles } from "./growing.ts";
 export { MAX_PACK_BYTES, MAX_PACK_FILES, PACKED_BYTES, transferDefaults } from "./limits.ts";
-export { PACK_HEAD_BYTES, packHead, packOf, readPackHead } from "./pack.ts";
+export { PACK_HEAD_BYTES, packHeads, packOf, readPackHead } from "./pack.ts";
 export { openPackStore, type PackedFiles, type PackStore } from "./pack-store.ts";
 export { putAll } from "./put.ts";
 export { runSome } from "./run-some.ts";

@@ -6,7 +6,7 @@ import { hash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import type { Wanted } from "../transport.port.ts";
 import { PACKED_BYTES } from "./limits.ts";
-import { PACK_END_NAME, PACK_HEAD_BYTES, packEnd, packHead, readPackHead } from "./pack.ts";
+import { PACK_END_NAME, PACK_HEAD_BYTES, packEnd, packHeads, readPackHead } from "./pack.ts";
 
 const MAGIC = Buffer.from("RRPACK1\n", "latin1");
 const TAIL_BYTES = 16;
@@ -31,7 +31,7 @@ export function readAll(file: number, bytes: Uint8Array, at: number): boolean {
 
 /** What stands behind the files of a pack. */
 export function footerOf(files: readonly Wanted[]): Buffer {
-  const heads = Buffer.concat(files.map(packHead));
+  const heads = packHeads(files);
   const tail = Buffer.alloc(TAIL_BYTES);
   tail.set(MAGIC);
   tail.writeBigUInt64BE(BigInt(files.length), MAGIC.length);
@@ -65,7 +65,7 @@ export function readIndex(file: number): PackIndex | undefined {
   const files: Wanted[] = [];
   let end = 0;
   for (let at = 0; at < heads.length; at += PACK_HEAD_BYTES) {
-    const one = readPackHead(heads.subarray(at));
+    const one = readPackHead(heads, at);
     files.push(one);
     end += PACK_HEAD_BYTES + one.bytes;
   }

@@ -9,24 +9,31 @@ import type { Wanted } from "../transport.port.ts";
 export const PACK_HEAD_BYTES = 40;
 /** Each piece that is sent costs calls to the system: thousands of small ones would cost more than their bytes. */
 const PIECE_BYTES = 512 * 1_024 + PACK_HEAD_BYTES;
-const END = Buffer.alloc(32);
-export const PACK_END_NAME = END.toString("hex");
+export const PACK_END_NAME = "0".repeat(64);
 
-const headOf = (hash: Uint8Array, count: number): Buffer => {
-  const head = Buffer.allocUnsafe(PACK_HEAD_BYTES);
-  head.set(hash);
-  head.writeBigUInt64BE(BigInt(count), 32);
-  return head;
-};
+const HIGH = 2 ** 32;
 
-export const packHead = ({ sha256, bytes }: Wanted): Buffer => headOf(Buffer.from(sha256, "hex"), bytes);
+function writeHead(into: Buffer, at: number, sha256: string, count: number): void {
+  into.write(sha256, at, 32, "hex");
+  into.writeUInt32BE(Math.floor(count / HIGH), at + 32);
+  into.writeUInt32BE(count % HIGH, at + 36);
+}
+
+/** Heads of all of these, one behind the other. */
+export function packHeads(wanted: readonly Wanted[]): Buffer {
+  const heads = Buffer.alloc(wanted.length * PACK_HEAD_BYTES);
+  for (const [i, { sha256, bytes }] of wanted.entries()) writeHead(heads, i * PACK_HEAD_BYTES, sha256, bytes);
+  return heads;
+}
+
+export const packHead = (wanted: Wanted): Buffer => packHeads([wanted]);
 
 /** The reverse; a size that no file has becomes one that none may have. */
-export const readPackHead = (head: Uint8Array): Wanted => {
-  const bytes = Buffer.from(head.buffer, head.byteOffset, PACK_HEAD_BYTES);
-  return { sha256: bytes.toString("hex", 0, 32), bytes: Number(bytes.readBigUInt64BE(32)) };
-};
-export const packEnd = (files: number): Buffer => headOf(END, files);
+export const readPackHead = (heads: Buffer, at = 0): Wanted => ({
+  sha256: heads.toString("hex", at, at + 32),
+  bytes: heads.readUInt32BE(at + 32) * HIGH + heads.readUInt32BE(at + 36),
+});
+export const packEnd = (files: number): Buffer => packHead({ sha256: PACK_END_NAME, bytes: files });
 
 const malformed = (why: string) =>
   OperatingError.invalid("PACK_MALFORMED", `the pack is not what was requested: ${why}`, {
@@ -149,7 +156,7 @@ export async function* packOf(
     }
     if (size > piece.length) piece = Buffer.allocUnsafe(size);
     if (!readInto(one, piece.subarray(filled + PACK_HEAD_BYTES, filled + size))) continue;
-    piece.set(packHead(one), filled);
+    writeHead(piece, filled, one.sha256, one.bytes);
     filled += size;
     files += 1;
   }

@@ -2,7 +2,7 @@
 
 import { OperatingError } from "../../../kernel/index.ts";
 import type { Wanted } from "../../../sync/index.ts";
-import { listName, PACK_HEAD_BYTES, packHead, readPackHead, type TicketClaim } from "../../../sync/transfer/index.ts";
+import { listName, PACK_HEAD_BYTES, packHeads, readPackHead, type TicketClaim } from "../../../sync/transfer/index.ts";
 
 /** Bounds of a list and of all that are kept. */
 export const MAX_LIST_FILES = 100_000;
@@ -50,7 +50,7 @@ export function createLists(): Lists {
 }
 
 /** A list as it goes over the wire: what stands before each file in a pack. */
-export const encodeList = (wanted: readonly Wanted[]): Buffer => Buffer.concat(wanted.map(packHead));
+export const encodeList = (wanted: readonly Wanted[]): Buffer => packHeads(wanted);
 
 export function decodeList(body: Buffer, max: number): Wanted[] {
   if (body.length % PACK_HEAD_BYTES !== 0 || body.length > max * PACK_HEAD_BYTES)
@@ -59,6 +59,6 @@ export function decodeList(body: Buffer, max: number): Wanted[] {
       `a list has ${PACK_HEAD_BYTES} bytes for each of up to ${max} files`,
     );
   const wanted: Wanted[] = [];
-  for (let at = 0; at < body.length; at += PACK_HEAD_BYTES) wanted.push(readPackHead(body.subarray(at)));
+  for (let at = 0; at < body.length; at += PACK_HEAD_BYTES) wanted.push(readPackHead(body, at));
   return wanted;
 }
