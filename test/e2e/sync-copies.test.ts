@@ -1,6 +1,6 @@
 /** A main process and joined nodes as real processes: files reach their number of copies, and get it back after a loss. */
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { bootstrapCoordination } from "../../src/app/bootstrap.ts";
@@ -161,6 +161,36 @@ test("what is given up goes from all nodes, and a node that is started again sti
   expect((await w.cli("artifacts", "free", games)).code).toBe(0);
   await soon(() => expect(() => readFileSync(node.pathOf(games))).toThrow("ENOENT"));
   expect(readFileSync(node.pathOf(kept), "utf8")).toBe("other games");
+});
+
+test("small files stay together on a node, are its copies after kill -9, come home from there, and go one by one", async () => {
+  const w = await world();
+  const texts = Array.from({ length: 40 }, (_, i) => `small games ${i}`);
+  const all = await w.bring("games", ...texts);
+  const [lost, freed] = all as [string, string];
+  const node = w.node("box");
+  const areCopied = () =>
+    soon(async () => {
+      for (const sha256 of all) expect(await w.about(sha256)).toMatchObject({ copies: 2, nodes: ["home", "box"] });
+    });
+  await areCopied();
+  const packs = join(node.pathOf(lost), "..", "..", "packs");
+  expect(readdirSync(packs).filter((name) => name.endsWith(".pack"))).not.toEqual([]);
+  for (const sha256 of all) expect(existsSync(node.pathOf(sha256))).toBe(false);
+  await node.started.killNow();
+  await node.again().waitForLine(/worker ready/);
+  await areCopied();
+
+  // Home loses one: it comes back out of the pack.
+  writeFileSync(w.placeOf(lost), "something else");
+  await w.post(`/v1/artifacts/${lost}/verify`, {});
+  await soon(() => expect(readFileSync(w.placeOf(lost), "utf8")).toBe(texts[0]));
+  expect(readFileSync(node.pathOf(lost), "utf8")).toBe(texts[0]);
+
+  // One is given up: it alone goes.
+  expect((await w.cli("artifacts", "free", freed)).code).toBe(0);
+  await soon(async () => expect((await w.about(freed)).nodes).toEqual([]));
+  for (const sha256 of all.slice(2)) expect((await w.about(sha256)).nodes).toContain("box");
 });
 
 test("on a rented machine all is at risk, and a node that stays takes it from there", async () => {
