@@ -78,7 +78,13 @@ async function startWorker(own: Owned, label: string, port: number, token: strin
     },
     "told to end": { begin: () => running.stop(LONG.timeout), end: again },
   };
-  return { label, harm: (harm: Harm) => harms[harm].begin(), heal: (harm: Harm) => harms[harm].end(), line };
+  return {
+    label,
+    harm: (harm: Harm) => harms[harm].begin(),
+    heal: (harm: Harm) => harms[harm].end(),
+    line,
+    lastWords: () => running.lines.slice(-8).join("\n"),
+  };
 }
 
 interface Act {
@@ -208,7 +214,13 @@ async function harmAndHeal(own: Owned, main: MainProcess, port: number, options:
       left = await unwell();
       return left.length === 0 && (await nodes()).length === count;
     },
-    () => `not well again: ${JSON.stringify(left)}`,
+    () =>
+      left
+        .map((node) => {
+          const { lastWords } = workers.find(({ label }) => label === node.label)!;
+          return `${node.label} is ${node.state} and not well again: ${node.health.reason}; its worker said last:\n${lastWords()}`;
+        })
+        .join("\n"),
     LONG,
   );
   await until(
