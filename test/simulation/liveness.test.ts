@@ -66,5 +66,7 @@ test("a model that counts though nobody can read it is found out", async () => {
 });
 
 test("a result that counts without its files is found out", async () => {
-  expect(await findsIn({ plant: "done-without-files", others: ["undelivering"] }, 4)).toContain("never came");
+  // One alone is held back before it has done much: in most worlds nothing of it counted.
+  const scene: Scene = { plant: "done-without-files", others: ["undelivering", "undelivering"] };
+  expect(await findsIn(scene, 4)).toContain("never came");
 });
