@@ -51,7 +51,7 @@ export async function run({ seconds = 3_600, graceSeconds = 600, only_measure = 
   const megabytes: number[] = [];
   while (!isOver) {
     megabytes.push(Math.round(bytesIn(folder) / 1e6));
-    await Promise.race([exited, wait((seconds * 1_000) / LOOKS)]);
+    await Promise.race([exited, wait((seconds * 1_000) / LOOKS, undefined, { ref: false })]);
   }
   const { code } = await exited;
   assert(code === 0, `it ended with ${code}: ${main.lines.slice(-20).join("\n")}`);
