@@ -9,6 +9,7 @@ import { systemClock } from "../../src/kernel/index.ts";
 import { NAV } from "../../src/surfaces/web/nav.ts";
 import { look, openBrowser, openTab } from "../support/browser.ts";
 import { fillLargeState } from "../support/large-state.ts";
+import { PATIENT, until } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
 import { ask } from "../support/surface.ts";
 import { atMost, type Goal } from "./support/measure.ts";
@@ -57,6 +58,8 @@ async function tabMb(page: Page): Promise<number> {
   return Math.max(...sizes);
 }
 
+const AT_ONCE = 50;
+
 /** Tells so many events through the API, a few at a time. */
 async function tell(port: number, token: string, count: number): Promise<void> {
   const event = (games: number) => ({
@@ -66,7 +69,6 @@ async function tell(port: number, token: string, count: number): Promise<void> {
     source: "bench",
     data: { config_key: "hex8_2p", new_games: 1, total_games: games },
   });
-  const AT_ONCE = 50;
   for (let told = 0; told < count; told += AT_ONCE)
     await Promise.all(
       Array.from({ length: Math.min(AT_ONCE, count - told) }, (_, i) =>
@@ -138,7 +140,15 @@ export async function run(options: WebOptions = {}) {
     await look(page, `${base}/journal`);
     const token = readFileSync(join(dataDir, "token"), "utf8").trim();
     await tell(port, token, told);
-    await page.waitForSelector("main .rows");
+    // It has taken up all of it when one of the last ones is drawn.
+    await until(
+      async () => {
+        const drawn = await page.locator("main .rows").innerText();
+        return [...drawn.matchAll(/total_games=(\d+)/g)].some(([, games]) => Number(games) >= told - AT_ONCE);
+      },
+      () => "the last events were not drawn",
+      { ...PATIENT, interval: 500 },
+    );
     const rowsAfter = await page.locator("main tr").count();
     const memory = await tabMb(page);
     const worst = (of: "paint" | "click" | "rows" | "asked") => seen.toSorted((a, b) => b[of] - a[of])[0]!;
