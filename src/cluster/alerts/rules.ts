@@ -110,7 +110,7 @@ export const alertRules = {
   LOCK_TIMEOUT: passing("warning", ["lock_name"], "Lock {lock_name} was not given in time", "{requested_by} waited {timeout_seconds} s; {holder} holds it"),
   DEADLOCK_DETECTED: passing("error", ["lock_name"], "Holders of locks wait for each other", "{lock_names}, held by {holders}"),
   // The program itself.
-  TASK_FAILED: passing("warning", ["work_type", "node_id"], "Tasks of {work_type} fail on {node_id}", "{task_id}: {error}"),
+  TASK_FAILED: passing("warning", ["work_type", "node_id"], "A task of {work_type} failed on {node_id}", "{task_id}: {error}"),
   DAEMON_CRASH_LOOP_DETECTED: passing("error", ["daemon_name", "node_id"], "Daemon {daemon_name} crashes again and again", "{restarts} restarts in {window_seconds} s: {error}"),
   DAEMON_PERMANENTLY_FAILED: { ...lasting("critical", ["daemon_name", "node_id"], "Daemon {daemon_name} is given up", "{reason}: {error}. Reset it once the cause is gone.", "DAEMON_STARTED"), group: "DAEMON" },
   COORDINATOR_INIT_FAILED: { ...lasting("critical", coordinator, "Coordinator {coordinator_name} could not start", "{error}", "COORDINATOR_HEALTHY"), group: "COORDINATOR" },
