@@ -17,7 +17,7 @@ export interface StreamedEvent {
 export type StreamNews =
   | { readonly kind: "state"; readonly state: StreamState }
   | { readonly kind: "events"; readonly events: readonly StreamedEvent[] }
-  /** The journal no longer holds all that came meanwhile, or is another one: whoever counts begins anew. */
+  /** The journal no longer holds all that came meanwhile, is another one, or more came than anybody could draw: whoever counts begins anew. */
   | { readonly kind: "gap" };
 
 export type StreamState = "off" | "connecting" | "live";
@@ -32,6 +32,9 @@ const TOGETHER_MS = 150;
 /** So many at once nobody reads one by one: drawing them anew seven times a second would only cost memory. */
 const CROWD = 30;
 const CROWD_TOGETHER_MS = 1_000;
+/** More at once than any view shows: the line is left for a moment, and views ask for the newest when it is back. */
+const FLOOD = 300;
+const FLOOD_PAUSE_MS = 1_000;
 /** A reader that a busy process has turned away comes back later and later. */
 const MAX_PAUSE_MS = 30_000;
 
@@ -41,7 +44,10 @@ export function createStream(tell: (news: StreamNews) => void) {
   let last: number | undefined;
   let state: StreamState = "off";
   let waiting: StreamedEvent[] = [];
+  let isDue = false;
   let togetherMs = TOGETHER_MS;
+  /** The line was left while more came than anybody could draw. */
+  let hasMissed = false;
   let again: ReturnType<typeof setTimeout> | undefined;
   let pauseMs = 1_000;
 
@@ -50,8 +56,9 @@ export function createStream(tell: (news: StreamNews) => void) {
     state = next;
     tell({ kind: "state", state });
   };
-  const flush = () => {
+  const tellWaiting = () => {
     const events = waiting;
+    isDue = false;
     waiting = [];
     togetherMs = events.length >= CROWD ? CROWD_TOGETHER_MS : TOGETHER_MS;
     tell({ kind: "events", events });
@@ -62,8 +69,18 @@ export function createStream(tell: (news: StreamNews) => void) {
     const seq = sequence === undefined ? null : Number(sequence);
     if (seq !== null && last !== undefined && seq <= last) return;
     last = seq ?? last;
-    if (waiting.length === 0) setTimeout(flush, togetherMs);
+    if (!isDue) setTimeout(tellWaiting, togetherMs);
+    isDue = true;
     waiting.push({ seq, id, type, source: by, time, data });
+    if (waiting.length > FLOOD) pause();
+  };
+  const pause = () => {
+    waiting = [];
+    source?.close();
+    source = undefined;
+    last = undefined;
+    hasMissed = true;
+    again = setTimeout(open, FLOOD_PAUSE_MS);
   };
   const close = () => {
     source?.close();
@@ -73,11 +90,13 @@ export function createStream(tell: (news: StreamNews) => void) {
   };
   const open = () => {
     if (source !== undefined) return;
-    become("connecting");
+    if (!hasMissed) become("connecting");
     source = new EventSource(last === undefined ? "/events" : `/events?after=${last}`);
     source.onopen = () => {
       pauseMs = 1_000;
       become("live");
+      if (hasMissed) tell({ kind: "gap" });
+      hasMissed = false;
     };
     source.onmessage = hear;
     source.addEventListener("gap", () => {
