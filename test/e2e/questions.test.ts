@@ -274,6 +274,17 @@ const pageQuestions: readonly PageQuestion[] = [
     const { configs } = await json<{ configs: { config_key: string; state: string; iteration: number }[] }>("pipeline");
     return configs.flatMap(({ config_key, state }) => [config_key, state]);
   }),
+  page("1. how fast, how old, until when", [inMain(`/configs/${CONFIG}`)], async () => {
+    type Outlook = { games_per_day: number };
+    const { configs } = await json<{ configs: { config_key: string; outlook: Outlook }[] }>("pipeline");
+    const { outlook } = configs.find(({ config_key }) => config_key === CONFIG)!;
+    return [
+      `games of a day${outlook.games_per_day}`,
+      "newest games",
+      "target1 round: reached",
+      "trend of the Elotoo early",
+    ];
+  }),
   page("2. why is nothing happening", [nav("/why"), inMain(`/why/${HELD}`)], async () => {
     const { verdict, gates } = await json<{ verdict: string; gates: { gate: string }[] }>("why", HELD);
     return [verdict, ...gates.map(({ gate }) => gate)];
@@ -298,6 +309,14 @@ const pageQuestions: readonly PageQuestion[] = [
     const { groups } = await json<{ groups: { consumer: string; event_type: string }[] }>("dlq");
     expect(groups.length).toBeGreaterThan(0);
     return groups.flatMap(({ consumer, event_type }) => [consumer, event_type]);
+  }),
+  page("6. failures by kind", [nav("/work")], async () => {
+    const { failures } = await json<{ failures: { work_type: string; error: string; work_id: string }[] }>(
+      "queue",
+      "failures",
+    );
+    expect(failures.map(({ work_id }) => work_id)).toContain(failedJob);
+    return ["What fails", ...failures.flatMap(({ work_type, error }) => [work_type, error])];
   }),
   page("6. what a job printed", [nav("/work"), inMain("/work?state=failed")], async () => [failedJob]),
   page("7. absence and alarms", [nav("/alerts")], async () => {

@@ -16,12 +16,14 @@ import {
 import {
   byWords,
   championRating,
+  eloTrendWords,
   eloWords,
   falsePromotionWords,
   producerName,
   rejectedReasons,
   STAGE_WORDS,
   stabilityWords,
+  targetWords,
   verdictCounts,
   waitWords,
 } from "../../src/surfaces/pipeline/words.ts";
@@ -84,7 +86,7 @@ function Verbs({ config, again }: { config: ConfigSnapshot; again: () => void })
 
 const Now = ({ config, at }: { config: ConfigSnapshot; at: number }) => {
   const rating = championRating(config);
-  const { champion, books, quality, training } = config;
+  const { champion, books, quality, training, outlook } = config;
   return (
     <Facts
       rows={[
@@ -115,6 +117,17 @@ const Now = ({ config, at }: { config: ConfigSnapshot; at: number }) => {
             ? number(config.games)
             : `${number(config.games)}, ${config.games_per_second.toFixed(1)} a second`,
         ],
+        ...(outlook === undefined
+          ? []
+          : [
+              ["games of a day", number(outlook.games_per_day)] as const,
+              [
+                "newest games",
+                outlook.newest_games_at === null ? "none yet" : <Time at={outlook.newest_games_at} />,
+              ] as const,
+              ["target", targetWords(config)] as const,
+            ]),
+        ["trend of the Elo", eloTrendWords(config)],
         ["rows to learn from", number(config.rows)],
         ["quality of games", quality === null ? "not judged yet" : `${quality.score.toFixed(2)}, ${quality.band}`],
         ["verdicts", `${verdictCounts(config.verdicts)}; ${falsePromotionWords(config.expected_false_promotions)}`],

@@ -2,7 +2,15 @@
 import { duration, number, plural, printable } from "../../src/surfaces/cli/text.ts";
 import type { Answer } from "../../src/surfaces/http/wire.ts";
 import { getLineage } from "../../src/surfaces/pipeline/wire.ts";
-import { cancelWork, getWork, getWorkStats, type Job, listWork, retryWork } from "../../src/surfaces/queue/wire.ts";
+import {
+  cancelWork,
+  getWork,
+  getWorkStats,
+  type Job,
+  listFailures,
+  listWork,
+  retryWork,
+} from "../../src/surfaces/queue/wire.ts";
 import { Act } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
 import { useApp, useNow } from "../browser/app.ts";
@@ -105,8 +113,38 @@ const Counts = ({ stats }: { stats: Answer<typeof getWorkStats> }) => {
   );
 };
 
+type FailureGroup = Answer<typeof listFailures>["failures"][number];
+
+/** What fails, by kind and cause. */
+const Failures = ({ groups }: { groups: readonly FailureGroup[] }) => (
+  <Panel title="What fails" aside="by kind and cause, those that failed most often first">
+    <Table<FailureGroup>
+      label="Failures by kind and cause"
+      rows={groups}
+      keyOf={({ work_id }) => work_id}
+      empty={<Empty title="No job has failed." />}
+      columns={[
+        { head: "Jobs", right: true, cell: ({ jobs }) => number(jobs) },
+        { head: "Kind", cell: (group) => printable(group.work_type) },
+        { head: "First", cell: ({ first_at }) => <Time at={first_at} /> },
+        { head: "Last", cell: ({ last_at }) => <Time at={last_at} /> },
+        { head: "Newest", cell: ({ work_id }) => <a href={`/work/${work_id}`}>{work_id}</a> },
+        { head: "Nodes", cell: ({ nodes }) => printable(nodes.join(", ")) },
+        {
+          head: "Error",
+          wide: true,
+          cell: ({ error_code, error }) => (
+            <span class="small">{printable([error_code, error].filter(Boolean).join(": "))}</span>
+          ),
+        },
+      ]}
+    />
+  </Panel>
+);
+
 type State = NonNullable<NonNullable<Parameters<typeof addressOf<typeof listWork>>[1]>["query"]>["state"];
 const PAGE = 100;
+const isFailure = ({ type }: { readonly type: string }) => type === "TASK_FAILED";
 
 function List({ query }: { query: URLSearchParams }) {
   const stats = useAnswer(getWorkStats, {});
@@ -114,6 +152,8 @@ function List({ query }: { query: URLSearchParams }) {
   const asked = { state: state as State, work_type, node_id, order: "newest" as const, limit: PAGE };
   const jobs = useAnswer(listWork, { query: asked });
   const states = Object.entries(stats.answer?.states ?? {});
+  const { failed = 0, delayed = 0 } = stats.answer?.states ?? {};
+  const failures = useAnswer(failed + delayed > 0 ? listFailures : undefined, {}, { concerns: isFailure });
   const to = (wanted: string | undefined) => {
     const params = new URLSearchParams({
       ...(work_type === undefined ? {} : { type: work_type }),
@@ -125,6 +165,7 @@ function List({ query }: { query: URLSearchParams }) {
     <>
       <ViewHead title="Work" json={addressOf(listWork, { query: asked })} command="ringrift queue" />
       <Load loaded={stats}>{(answer) => <Counts stats={answer} />}</Load>
+      {failed + delayed > 0 && <Load loaded={failures}>{(answer) => <Failures groups={answer.failures} />}</Load>}
       <Tabs
         label="State"
         tabs={[
