@@ -21,7 +21,7 @@ export const VIEW_ROUTES: Readonly<Record<View, Asked>> = {
   "/journal": { listEvents: {}, listEventUse: {} },
   "/journal/:id": { getEvent: { id: "id" }, getTrace: { id: "id" } },
   "/dead-letters": { listDeadLetters: {}, summarizeDeadLetters: {} },
-  "/work": { listWork: {}, getWorkStats: {} },
+  "/work": { listWork: {}, getWorkStats: {}, listFailures: {} },
   "/work/:id": { getWork: { id: "id" }, getLineage: { id: "id" } },
   "/nodes": { listNodes: {}, getResources: {} },
   "/nodes/:id": { getNode: { id: "id" }, getCopies: {} },
