@@ -39,6 +39,8 @@ export type NodeSlots = {
   /** Jobs at once with which it did most work, once that was found out; and the work, in slots of a usual node. */
   readonly best?: number;
   readonly rate?: number;
+  /** It is trying whether it does more work with these. */
+  readonly tries?: true;
 };
 /** By node. */
 export const nodeSlots = defineTable<NodeSlots>("work_node_slots");

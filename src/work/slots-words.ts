@@ -5,9 +5,14 @@ interface ToldSlots {
   readonly target: number;
   readonly measured: number;
   readonly best?: number | undefined;
+  readonly tries?: true | undefined;
 }
 
-export const slotsWords = ({ slots, of, target, measured, best }: ToldSlots): string => {
-  if (best === slots) return `slots ${slots} of ${of}: it does most work with ${best}`;
-  return `slots ${slots} of ${of}: target ${target.toFixed(2)}, measured ${measured.toFixed(2)}`;
+const percent = (share: number): string => `${Math.round(100 * share)} %`;
+
+export const slotsWords = ({ slots, of, target, measured, best, tries }: ToldSlots): string => {
+  const some = `slots ${slots} of ${of}`;
+  if (tries) return `${some}: a trial of a few jobs, to see whether it does more work with ${slots}`;
+  if (best === slots) return `${some}: it does most work with ${best}`;
+  return `${some}: other programs use the processors (${percent(measured)} wanted, target ${percent(target)})`;
 };

@@ -108,6 +108,7 @@ export const slots = lazy(() =>
       at: time,
       best: z.int().optional().describe("Jobs at once with which it did most work, once that was found out."),
       rate: z.number().optional().describe("The work that it does with them, in slots of a usual node."),
+      tries: z.literal(true).optional().describe("It is trying whether it does more work with these."),
     })
     .meta({ id: "Slots", description: "How many jobs a node may hold of those it has room for, by what it measured." }),
 );

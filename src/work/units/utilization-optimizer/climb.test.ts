@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { seededRandom } from "../../../kernel/index.ts";
-import { beginClimb, type ClimbState, nextClimb } from "./climb.ts";
+import { beginClimb, type ClimbState, climbPolicyDefaults, nextClimb } from "./climb.ts";
 
 const HOUR = 3_600_000;
 const SAMPLE_MS = 15_000;
@@ -64,6 +64,17 @@ test("it never goes to and fro: after its first hours it tries something seldom,
     const most = Math.max(...[...Map.groupBy(lastDay, (each) => each).values()].map(({ length }) => length));
     expect(most / lastDay.length, JSON.stringify(machine)).toBeGreaterThan(0.5);
   }
+});
+
+test("a try that does far less than before is given up after a few jobs", () => {
+  const machine: Machine = { max: 2, knee: 2, noise: 0, busy: 1, seed: 1 };
+  const { slots, last } = run(machine, 12);
+  const tries = slots.filter((each, n) => each === 1 && slots[n - 1] === 2).length;
+  const jobsInTries = (slots.filter((each) => each === 1).length * SAMPLE_MS) / JOB_MS;
+  expect(tries).toBeGreaterThan(0);
+  // Those that were running when it began must end first.
+  expect(jobsInTries / tries).toBeLessThan(climbPolicyDefaults.hopelessJobs + 4);
+  expect(last.best).toBe(2);
 });
 
 test("one job at least is left, and never more than there is room for, whatever is measured", () => {

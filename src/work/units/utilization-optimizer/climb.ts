@@ -10,6 +10,10 @@ export const climbPolicyDefaults = {
   /** Jobs that must end, and for each slot, before a number of slots is judged. */
   minJobs: 40,
   jobsOfSlot: 8,
+  /** A try that does so much less than the best is given up early: after these jobs, and these for each slot. */
+  hopeless: 0.35,
+  hopelessJobs: 8,
+  hopelessJobsOfSlot: 2,
   /** How long it stays where it is after it found nothing better; twice as long each time. */
   restMs: 3_600_000,
   maxRestMs: 86_400_000,
@@ -153,7 +157,14 @@ export function nextClimb(
     work: window.work + doneWork,
     ms: window.ms + elapsedMs,
   };
-  const needed = Math.max(policy.minJobs, policy.jobsOfSlot * state.slots);
+  const rate = next.work / next.ms;
+  const needed = isHopeless(state, rate, policy)
+    ? Math.max(policy.hopelessJobs, policy.hopelessJobsOfSlot * state.slots)
+    : Math.max(policy.minJobs, policy.jobsOfSlot * state.slots);
   if (next.jobs < needed || next.work <= 0) return { ...state, window: next };
-  return judge({ ...state, window: next }, next.work / next.ms, { ...sample, max }, policy);
+  return judge({ ...state, window: next }, rate, { ...sample, max }, policy);
 }
+
+/** One of two slots does half of the work: nobody should wait for the end of such a try. */
+const isHopeless = ({ slots, best, bestRate }: ClimbState, rate: number, { hopeless }: ClimbPolicy): boolean =>
+  slots !== best && bestRate !== null && rate < bestRate * (1 - hopeless);

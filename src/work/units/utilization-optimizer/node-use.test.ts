@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { slotsWords } from "../../slots-words.ts";
 import { createWorkMeasure, type NodeUse, nextUse, slotsOf } from "./node-use.ts";
 
 const SAMPLE_MS = 15_000;
@@ -27,6 +28,16 @@ test("a node gets the number of slots with which it did most work, and that is w
   const written = { ...slotsOf(use, 4, TARGET, 0), at: 0 };
   const sample = { now: 1, usage: 1, others: 0, cpus: 4, held: 2, max: 4, doneJobs: 0, doneWork: 0 };
   expect(nextUse(undefined, written, sample, TARGET)!.climb).toMatchObject({ slots: 2, best: 2 });
+});
+
+test("fewer slots for a trial are told as that, and not as the doing of other programs", () => {
+  let samples = 1;
+  while (!slotsOf(run(samples, 0), 4, TARGET, 0).tries) samples += 1;
+  const told = slotsOf(run(samples, 0), 4, TARGET, 0);
+  expect(told).toMatchObject({ slots: 3, best: 4 });
+  expect(slotsWords(told)).toBe("slots 3 of 4: a trial of a few jobs, to see whether it does more work with 3");
+  const squeezed = slotsOf(run(60, 0.97), 4, TARGET, 0);
+  expect(slotsWords(squeezed)).toContain("slots 1 of 4: other programs use the processors");
 });
 
 test("other programs take slots away below that, and never the last one", () => {

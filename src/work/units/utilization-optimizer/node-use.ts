@@ -50,6 +50,7 @@ export function nextUse(
 /** As it is written down: what others leave, and of that no more than the node does most work with. */
 export function slotsOf({ beside, climb }: NodeUse, of: number, target: number, now: number): NodeSlots {
   const isKnown = climb.bestRate !== null;
+  const isTry = climb.slots !== climb.best && climb.slots <= beside.slots;
   return {
     slots: Math.max(1, Math.min(beside.slots, climb.slots)),
     of,
@@ -57,6 +58,7 @@ export function slotsOf({ beside, climb }: NodeUse, of: number, target: number, 
     measured: beside.measured,
     at: now,
     ...(isKnown ? { best: climb.best, rate: Math.round(climb.bestRate! * 100) / 100 } : {}),
+    ...(isTry ? { tries: true } : {}),
   };
 }
 
