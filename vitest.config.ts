@@ -53,7 +53,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/unit/**/*.test.ts", "test/support/**/*.test.ts"],
+          include: ["{src,web,tools}/**/*.test.ts", "test/{unit,support}/**/*.test.ts"],
           ...shared,
           ...limits(180_000),
         },

@@ -17,7 +17,7 @@ export interface StreamedEvent {
 export type StreamNews =
   | { readonly kind: "state"; readonly state: StreamState }
   | { readonly kind: "events"; readonly events: readonly StreamedEvent[] }
-  /** The journal no longer holds all that came meanwhile, is another one, or more came than anybody could draw: whoever counts begins anew. */
+  /** More may have come than was told: the line is new, more came than anybody could draw, or the journal no longer holds it. Whoever counts begins anew. */
   | { readonly kind: "gap" };
 
 export type StreamState = "off" | "connecting" | "live";
@@ -38,17 +38,30 @@ const FLOOD_PAUSE_MS = 1_000;
 /** A reader that a busy process has turned away comes back later and later. */
 const MAX_PAUSE_MS = 30_000;
 
+/** What it needs of the browser. */
+export interface StreamPorts {
+  readonly listen: (url: string) => EventSource;
+  /** Runs something later; returns how to leave it. */
+  readonly after: (ms: number, run: () => void) => () => void;
+}
+
+const ofTheBrowser: StreamPorts = {
+  listen: (url) => new EventSource(url),
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
 /** Follows the journal while it is wanted, from where it stopped; each event is told once. */
-export function createStream(tell: (news: StreamNews) => void) {
+export function createStream(tell: (news: StreamNews) => void, { listen, after }: StreamPorts = ofTheBrowser) {
   let source: EventSource | undefined;
   let last: number | undefined;
   let state: StreamState = "off";
   let waiting: StreamedEvent[] = [];
-  let isDue = false;
+  let leaveWaiting: (() => void) | undefined;
   let togetherMs = TOGETHER_MS;
-  /** The line was left while more came than anybody could draw. */
-  let hasMissed = false;
-  let again: ReturnType<typeof setTimeout> | undefined;
+  let leaveAgain: (() => void) | undefined;
   let pauseMs = 1_000;
 
   const become = (next: StreamState) => {
@@ -58,7 +71,7 @@ export function createStream(tell: (news: StreamNews) => void) {
   };
   const tellWaiting = () => {
     const events = waiting;
-    isDue = false;
+    leaveWaiting = undefined;
     waiting = [];
     togetherMs = events.length >= CROWD ? CROWD_TOGETHER_MS : TOGETHER_MS;
     tell({ kind: "events", events });
@@ -69,34 +82,35 @@ export function createStream(tell: (news: StreamNews) => void) {
     const seq = sequence === undefined ? null : Number(sequence);
     if (seq !== null && last !== undefined && seq <= last) return;
     last = seq ?? last;
-    if (!isDue) setTimeout(tellWaiting, togetherMs);
-    isDue = true;
+    leaveWaiting ??= after(togetherMs, tellWaiting);
     waiting.push({ seq, id, type, source: by, time, data });
     if (waiting.length > FLOOD) pause();
   };
   const pause = () => {
     waiting = [];
+    leaveWaiting?.();
+    leaveWaiting = undefined;
     source?.close();
     source = undefined;
     last = undefined;
-    hasMissed = true;
-    again = setTimeout(open, FLOOD_PAUSE_MS);
+    leaveAgain = after(FLOOD_PAUSE_MS, open);
   };
   const close = () => {
     source?.close();
     source = undefined;
-    clearTimeout(again);
+    leaveAgain?.();
     become("off");
   };
   const open = () => {
     if (source !== undefined) return;
-    if (!hasMissed) become("connecting");
-    source = new EventSource(last === undefined ? "/events" : `/events?after=${last}`);
+    // A line that was left in a flood is no line that is gone.
+    if (state !== "live") become("connecting");
+    source = listen(last === undefined ? "/events" : `/events?after=${last}`);
     source.onopen = () => {
       pauseMs = 1_000;
       become("live");
-      if (hasMissed) tell({ kind: "gap" });
-      hasMissed = false;
+      // Without a place to go on from, nobody knows what came before the line was there.
+      if (last === undefined) tell({ kind: "gap" });
     };
     source.onmessage = hear;
     source.addEventListener("gap", () => {
@@ -106,9 +120,9 @@ export function createStream(tell: (news: StreamNews) => void) {
     source.onerror = () => {
       become("connecting");
       // The browser itself comes back after a broken line, and gives up after a refusal.
-      if (source?.readyState !== EventSource.CLOSED) return;
+      if (source?.readyState !== source?.CLOSED) return;
       close();
-      again = setTimeout(open, pauseMs);
+      leaveAgain = after(pauseMs, open);
       pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2);
     };
   };
