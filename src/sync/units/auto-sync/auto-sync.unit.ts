@@ -6,7 +6,7 @@ import type { Archive } from "../../brought/archive.ts";
 import { transferNewsLimits } from "../../limits.ts";
 import type { TransferNews } from "../../transfer/index.ts";
 import { type ArchiveRun, archived, importArchive, newArchiveRun } from "./archive.ts";
-import { callSome, dataScores, hastenBest, isOn, policies, switchPolicies } from "./policies.ts";
+import { bestConfig, callSome, dataScores, hastenBest, isOn, policies, switchPolicies } from "./policies.ts";
 import { type PushPorts, pushKeptBack } from "./push.ts";
 
 const wiring = {
@@ -157,13 +157,20 @@ export const autoSync = (services: AutoSyncServices, limits = transferNewsLimits
         await followPolicies(context);
       },
     },
-    health: ({ rows, cache: { copies, stalls, unreachable } }) => ({
+    health: ({ rows, now, cache: { copies, stalls, unreachable } }) => ({
       status: "running",
       message:
         stalls + unreachable === 0
           ? ""
           : `since the start transfers fell silent ${stalls} times and found nobody ${unreachable} times; other ways took their place`,
-      details: { copies, stalls, unreachable, policies: rows.list(policies).map(([name]) => name) },
+      details: {
+        copies,
+        stalls,
+        unreachable,
+        policies: rows.list(policies).map(([name]) => name),
+        // Whose games HIGH_QUALITY_SYNC lets go first.
+        best_data: bestConfig({ rows, now }) ?? null,
+      },
     }),
   });
 };

@@ -59,6 +59,7 @@ async function world() {
     urgencyOf: (content: string) =>
       w.store.read<{ urgency: number }>("SELECT urgency FROM sync_orders WHERE seq = ?", seqOf(content))[0]!.urgency,
     policies: () => runtime.status().find(({ name }) => name === "auto_sync")?.details?.policies,
+    best: () => runtime.status().find(({ name }) => name === "auto_sync")?.details?.best_data,
   };
 }
 
@@ -86,6 +87,8 @@ test("HIGH_QUALITY_SYNC has the games of the config with the best score go first
   await scored("hex8_2p", 0.8);
   await scored("othello6_2p", 0.95);
   await w.pass(30_000);
+  // While the policy is off, what was found is shown and changes nothing.
+  expect(w.best()).toBe("othello6_2p");
   expect([w.urgencyOf("hex"), w.urgencyOf("othello")]).toEqual([1, 1]);
   expect(await w.driven(w.manager.start("HIGH_QUALITY_SYNC"))).toBe(true);
   await w.pass(30_000);

@@ -1,5 +1,5 @@
 /** What auto_sync does besides when it is told to, by the name that it was started under. */
-import type { UnitContext } from "../../../daemons/index.ts";
+import type { HealthView, UnitContext } from "../../../daemons/index.ts";
 import { defineTable, type Store } from "../../../router/index.ts";
 import { policyLimits } from "../../limits.ts";
 import { hastenOrders } from "../../orders/order-operations.ts";
@@ -47,12 +47,10 @@ export const calledIn = (round: number, nodes: readonly string[], fanout: number
     : Array.from({ length: fanout }, (_, i) => nodes[(round * fanout + i) % nodes.length]!);
 
 /** The config whose data was found best lately; the first by name where several were. */
-const bestOf = (
-  scores: readonly (readonly [string, { readonly score: number; readonly at: number }])[],
-  since: number,
-): string | undefined =>
-  scores
-    .filter(([, { at }]) => at >= since)
+export const bestConfig = ({ rows, now }: Pick<HealthView, "rows" | "now">): string | undefined =>
+  rows
+    .list(dataScores)
+    .filter(([, { at }]) => at >= now - policyLimits.freshMs)
     .sort(([a, { score: x }], [b, { score: y }]) => y - x || (a < b ? -1 : 1))[0]?.[0];
 
 export const isOn = ({ rows }: Pick<PolicyContext, "rows">, policy: Policy): boolean =>
@@ -75,8 +73,8 @@ export function callSome(
 
 /** HIGH_QUALITY_SYNC has the games of the config with the best score go first. */
 export function hastenBest(store: Pick<Store, "read">, { rows, now }: PolicyContext): void {
-  const { maxOrders, urgency, freshMs } = policyLimits;
-  const best = bestOf(rows.list(dataScores), now - freshMs);
+  const { maxOrders, urgency } = policyLimits;
+  const best = bestConfig({ rows, now });
   if (best === undefined) return;
   const seqs = store.read<{ seq: number }>(BEHIND, urgency, best, maxOrders).map(({ seq }) => seq);
   if (seqs.length > 0) rows.apply(hastenOrders({ seqs, urgency, at: now }));
