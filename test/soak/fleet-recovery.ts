@@ -60,8 +60,17 @@ async function startWorker(own: Owned, label: string, port: number, token: strin
     return own.startCli(args, { cwd: folder, env: NODE });
   };
   let running = begin();
+  /** What was done to it, and how its lives ended. */
+  const life: string[] = [];
+  const noted = (started: Started) => {
+    const { pid } = started;
+    void started.exited.then(({ code, signal }) => void life.push(`${pid} ended with ${code ?? signal}`));
+    return started;
+  };
+  noted(running);
   const again = () => {
-    running = begin();
+    running = noted(begin());
+    life.push(`${running.pid} started`);
   };
   await running.waitForLine(/worker ready/, { timeoutMs: LONG.timeout });
   const harms: Readonly<Record<Harm, { begin(): unknown; end(): void }>> = {
@@ -80,10 +89,16 @@ async function startWorker(own: Owned, label: string, port: number, token: strin
   };
   return {
     label,
-    harm: (harm: Harm) => harms[harm].begin(),
-    heal: (harm: Harm) => harms[harm].end(),
+    harm(harm: Harm) {
+      life.push(harm);
+      return harms[harm].begin();
+    },
+    heal(harm: Harm) {
+      life.push(`not ${harm} any more`);
+      return harms[harm].end();
+    },
     line,
-    lastWords: () => running.lines.slice(-8).join("\n"),
+    lastWords: () => [life.slice(-12).join(", "), ...running.lines.slice(-8)].join("\n"),
   };
 }
 

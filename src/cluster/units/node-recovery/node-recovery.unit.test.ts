@@ -62,6 +62,9 @@ async function start(
   };
 }
 
+/** More than there are looks in the time that they are silent. */
+const FLEET = 60;
+const SILENT_SECONDS = 60;
 const stand = (w: NodeWorld, node: { stuckAt: number[] }) => node.stuckAt.push(w.clock.now(), w.clock.now());
 
 describe("a node whose worker hangs", () => {
@@ -217,6 +220,26 @@ test("with half of the nodes not ready nothing is done but telling, and when mos
   await w.live(60);
   expect(acts()).toContain("three drain failed");
   expect(acts().at(-1)).toBe("three reboot acting");
+});
+
+test("a fleet that falls silent is looked at once in a while, not once for each of its nodes", async () => {
+  const { w, all, one } = await start();
+  for (let n = 0; n < FLEET; n += 1) all.push(await w.join(`node ${n}`));
+  await w.live(10);
+  let looks = 0;
+  Object.defineProperty(one, "alone", {
+    get() {
+      looks += 1;
+      return 0;
+    },
+  });
+  for (const node of all) node.isBeating = false;
+  await w.live(SILENT_SECONDS);
+  const deaths = w.told("P2P_NODE_DEAD").length;
+  expect(deaths).toBe(all.length);
+  expect(w.told("NODE_UNHEALTHY").length).toBeGreaterThanOrEqual(deaths);
+  expect(looks).toBeGreaterThan(0);
+  expect(looks).toBeLessThan(deaths);
 });
 
 test("a full disk is a person's, and no restart; a node that comes back by itself is closed without a repair", async () => {
