@@ -145,6 +145,8 @@ describe("every answer", () => {
       socket.once("close", () => resolve(text));
     });
     expect(heard).toMatch(/^HTTP\/1.1 408 /);
+    // One that came to a loop without a turn looks the same: it may be sent again.
+    expect(JSON.parse(heard.split("\r\n\r\n")[1]!)).toMatchObject({ code: "REQUEST_TIMEOUT", retryable: true });
   });
 });
 

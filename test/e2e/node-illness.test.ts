@@ -26,13 +26,14 @@ const NODE = { RINGRIFT_WORKER_BEAT_INTERVAL: "0.3", RINGRIFT_WORKER_CLAIM_WAIT:
 const JOB = { parameters: { ms: 150, score: 100 }, batch_id: "one", max_attempts: 50 };
 const WAITING = 40;
 const MEGABYTES = 64;
-const RESERVE_GB = "0.02";
+const ROOM = { RINGRIFT_WORKER_DISK_RESERVE_GB: "0.02" };
 /** Starts in ten minutes that are a crash loop. */
 const CRASHES = 5;
 
-interface Health {
-  readonly condition: string;
-  readonly reason: string | null;
+interface Node {
+  readonly label: string;
+  readonly last_seen_at: number;
+  readonly health: { readonly condition: string; readonly reason: string | null };
 }
 
 test("a crash loop and a full disk are handed to a person, a liar is restarted, a slow node works on; all come back, and nobody else is touched", async () => {
@@ -44,10 +45,11 @@ test("a crash loop and a full disk are handed to a person, a liar is restarted, 
   const run = commandsIn(main.folder);
   const { socket_path: socketPath } = JSON.parse(readFileSync(join(main.dataDir, "endpoint.json"), "utf8"));
   const get = async <T>(path: string) => (await ask({ socketPath }, path)).json as T;
-  const health = async (label: string) => {
-    const { nodes } = await get<{ nodes: { label: string; health: Health }[] }>("/v1/nodes");
-    return nodes.find((each) => each.label === label)!.health;
+  const node = async (label: string) => {
+    const { nodes } = await get<{ nodes: Node[] }>("/v1/nodes");
+    return nodes.find((each) => each.label === label)!;
   };
+  const health = async (label: string) => (await node(label)).health;
   const acts = async (label: string) => {
     const { acts: all } = await get<{ acts: { label: string; rung: string; state: string }[] }>(
       "/v1/recovery/history?limit=100",
@@ -99,13 +101,13 @@ test("a crash loop and a full disk are handed to a person, a liar is restarted, 
 
   const [lies, dawdles] = [illUntil("TINY_LIES_UNTIL"), illUntil("TINY_DAWDLES_UNTIL")];
   const disk = smallDisk(MEGABYTES, onTestFinished);
-  const [crashing, liar] = await Promise.all([
+  const [crashing, liar, , , , full] = await Promise.all([
     join_("crashing"),
     join_("liar", lies),
     join_("good"),
     join_("better"),
     join_("slow", dawdles),
-    disk && join_("full", { folder: disk.folder, env: { RINGRIFT_WORKER_DISK_RESERVE_GB: RESERVE_GB } }),
+    disk && join_("full", { folder: disk.folder, env: ROOM }),
   ]);
 
   const crashLoop = async () => {
@@ -124,10 +126,18 @@ test("a crash loop and a full disk are handed to a person, a liar is restarted, 
     await isWell("crashing");
   };
   const fullDisk = async () => {
-    if (disk === undefined) return;
+    if (disk === undefined || full === undefined) return;
     disk.fill();
     await isHandedOver("full", /its disk is full/);
+    // Started anew it is no silent node: it says why it cannot work, and goes on by itself once there is room.
+    await full.worker.killNow();
+    const { last_seen_at: killedAt } = await node("full");
+    const again = begin(full.folder, "full", ROOM);
+    await again.waitForLine(/the disk is full: waiting for room/);
+    await soon(async () => expect((await node("full")).last_seen_at).toBeGreaterThan(killedAt));
+    expect((await health("full")).reason).toMatch(/its disk is full/);
     disk.free();
+    await again.waitForLine(/worker ready/);
     await soon(async () => expect((await acts("full")).at(-1)).toBe("person worked"));
     await isWell("full");
   };

@@ -4,6 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { seededRandom } from "../../src/kernel/index.ts";
+import { faultProxy } from "../chaos/parts/fault-proxy.ts";
 import { selfSigned } from "../support/certificate.ts";
 import { commandsIn } from "../support/commands.ts";
 import { PATIENT, patience } from "../support/patience.ts";
@@ -118,6 +120,21 @@ test("needs a token once: after that 'join' without it, or 'worker', is enough, 
   const [later] = await main.add([{ parameters: {} }]);
   await soon(async () => expect((await main.show(later!)).state).toBe("completed"));
   expect(readFileSync(join(one.dataDir, "node", "incarnation"), "utf8")).toBe("3\n");
+});
+
+test("a service that joins again through a proxy that refuses for a moment waits for it", async () => {
+  const { main, node, token, url } = await world();
+  const line = await faultProxy({ target: Number(new URL(url).port), random: seededRandom(1) });
+  onTestFinished(() => line.close());
+  const one = node();
+  const args = ["join", `http://localhost:${line.port}`, token];
+  expect((await one.told(...args, "--no-run")).code).toBe(0);
+  line.fault = "error";
+  const service = one.run(...args);
+  await service.waitForLine(/cannot answer now: the answer was 502; this folder has joined it before/);
+  line.fault = "none";
+  const [id] = await main.add([{ parameters: {} }]);
+  await soon(async () => expect((await main.show(id!)).state).toBe("completed"));
 });
 
 test.each([

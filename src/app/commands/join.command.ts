@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { isOperatingError, messageOf, OperatingError, type Random } from "../../kernel/index.ts";
+import { isOperatingError, messageOf, OperatingError, type Random, translateDiskFault } from "../../kernel/index.ts";
 import { answer, printable, type Shell, wholeNumber } from "../../surfaces/commands/index.ts";
 import { type Joined, joinOver, openLink } from "../../surfaces/index.ts";
 import type { SettingOverrides, Settings } from "../settings.ts";
@@ -10,6 +10,7 @@ import { readVersion } from "../version.ts";
 import { joinedNode, keepJoined, type NodeFile, nodeKeyIn, trustOf } from "../worker/node-identity.ts";
 import { aboutNode, gpusOf } from "../worker/run-worker.ts";
 import { serveWorker } from "../worker/serve-worker.ts";
+import { isDiskFull } from "../worker/wait-for-room.ts";
 
 interface JoinOptions {
   readonly label?: string;
@@ -146,14 +147,20 @@ export function registerJoin(
             ...trust,
             joined_at: shell.clock.now() / 1_000,
           };
-          keepJoined(dataDir, node);
+          try {
+            keepJoined(dataDir, node);
+          } catch (thrown) {
+            // A node that is back with a full disk has said where it joined before; its worker tells of the disk.
+            if (before?.url !== url.origin || !isDiskFull(thrown)) throw translateDiskFault(thrown);
+          }
           tell(made, url, shell);
         } catch (thrown) {
           const why = explain(thrown, url);
           // A service that starts again with the line it has joined by must not end because the other side is busy or away.
-          const waits = options.run && before?.url === url.origin && isOperatingError(why, "UNREACHABLE");
+          const waits = options.run && before?.url === url.origin && isOperatingError(why) && why.retryable;
           if (!waits) throw why;
-          shell.note(`${url.origin} does not answer; this folder has joined it before, and waits for it`);
+          const how = why.code === "UNREACHABLE" ? "does not answer" : `cannot answer now: ${printable(why.message)}`;
+          shell.note(`${url.origin} ${how}; this folder has joined it before, and waits for it`);
         } finally {
           link.close();
         }

@@ -3,6 +3,7 @@ import {
   backoffMs,
   defined,
   type Edges,
+  isBodyRefused,
   isOperatingError,
   messageOf,
   OperatingError,
@@ -17,7 +18,10 @@ export interface NodeBeatsOptions extends Edges {
   readonly link: NodeLink;
   readonly nodeId: string;
   readonly incarnation: number;
-  readonly worker: Worker;
+  readonly worker: {
+    status(): Pick<ReturnType<Worker["status"]>, "running" | "free" | "spool">;
+    drain: Worker["drain"];
+  };
   /** Events that wait here, and those that were refused. */
   readonly outbox: () => { readonly waiting: number; readonly refused: number };
   /** The room on its disk; undefined where nobody can say. */
@@ -142,7 +146,7 @@ export function keepBeating(options: NodeBeatsOptions) {
       } catch (thrown) {
         if (stopping.signal.aborted) return;
         // A main process of the version before refuses what it does not know.
-        if (sendsMore && isOperatingError(thrown, "INVALID_REQUEST")) {
+        if (sendsMore && isBodyRefused(thrown)) {
           sendsMore = false;
           continue;
         }

@@ -71,12 +71,18 @@ export function joinedNode(dataDir: string): NodeFile | undefined {
 export const keepJoined = (dataDir: string, node: NodeFile): void =>
   writeWhole(join(nodeFolderOf(dataDir), NODE_FILE), `${JSON.stringify(node, null, 2)}\n`);
 
+const incarnationFile = (dataDir: string): string => join(nodeFolderOf(dataDir), INCARNATION_FILE);
+
+/** That of the start before; 0 if there was none. */
+export function lastIncarnation(dataDir: string): number {
+  const last = Number(readIfThere(incarnationFile(dataDir)) ?? "0");
+  return Number.isSafeInteger(last) && last >= 0 ? last : 0;
+}
+
 /** One more than at the start before this one. */
 export function nextIncarnation(dataDir: string): number {
-  const path = join(nodeFolderOf(dataDir), INCARNATION_FILE);
-  const last = Number(readIfThere(path) ?? "0");
-  const next = (Number.isSafeInteger(last) && last >= 0 ? last : 0) + 1;
-  writeWhole(path, `${next}\n`);
+  const next = lastIncarnation(dataDir) + 1;
+  writeWhole(incarnationFile(dataDir), `${next}\n`);
   return next;
 }
 

@@ -115,16 +115,13 @@ export const aboutNode = (worker: WorkerSettings, gpus: readonly Gpu[]): NodeAbo
   platform: `${process.platform}-${process.arch}`,
 });
 
-/** The node that this folder has joined as; else beside the main process of the folder, as its own node. */
-function lineOf({ settings, clock }: WorkerWorld) {
-  const { dataDir } = settings;
-  const node = joinedNode(dataDir);
-  if (node === undefined) {
-    const { node_id } = requireEndpoint(dataDir);
-    const link = openLink({ target: { socketPath: () => requireEndpoint(dataDir).socket_path }, clock });
-    return { link, nodeId: node_id, main: dataDir, joined: undefined };
-  }
-  const key = nodeKeyIn(dataDir);
+/** The line of a node that has joined; `life` is the one that it signs for. */
+export function lineOfNode(
+  { settings, clock }: WorkerWorld,
+  node: NodeFile,
+  life: () => { readonly incarnation: number; readonly counter?: number },
+) {
+  const key = nodeKeyIn(settings.dataDir);
   if (key.nodeId !== node.node_id)
     throw OperatingError.internal(
       "NODE_KEY_INVALID",
@@ -133,11 +130,21 @@ function lineOf({ settings, clock }: WorkerWorld) {
         hint: "Join again with a token.",
       },
     );
-  const incarnation = nextIncarnation(dataDir);
+  const { incarnation, ...counted } = life();
   const target = { url: new URL(node.url), trust: trustOf(node) };
   const others = placesOf(node, node.coordinators ?? []).filter(({ url }) => url.origin !== target.url.origin);
-  const link = openLink({ target, others, clock, identity: { key, incarnation } });
+  const link = openLink({ target, others, clock, identity: { key, incarnation, ...counted } });
   return { link, nodeId: node.node_id, main: node.url, joined: { node, key, incarnation } };
+}
+
+/** The node that this folder has joined as; else beside the main process of the folder, as its own node. */
+function lineOf(world: WorkerWorld) {
+  const { dataDir } = world.settings;
+  const node = joinedNode(dataDir);
+  if (node !== undefined) return lineOfNode(world, node, () => ({ incarnation: nextIncarnation(dataDir) }));
+  const { node_id } = requireEndpoint(dataDir);
+  const link = openLink({ target: { socketPath: () => requireEndpoint(dataDir).socket_path }, clock: world.clock });
+  return { link, nodeId: node_id, main: dataDir, joined: undefined };
 }
 
 /** The accelerators of this machine that jobs may have. */
@@ -150,7 +157,7 @@ const freeBytes = (folder: string) => (): number => {
 };
 
 /** The room for jobs, as beats tell it; nothing where the disk itself does not answer. */
-const diskOf =
+export const diskOf =
   ({ dataDir, worker }: Pick<Settings, "dataDir" | "worker">) =>
   (): { readonly free_bytes: number; readonly reserve_bytes: number } | undefined => {
     try {

@@ -20,6 +20,7 @@ import { beNice } from "./be-nice.ts";
 import { joinedNode } from "./node-identity.ts";
 import { watchParent } from "./parent.ts";
 import { type RunningWorker, runWorker, type WorkerWorld } from "./run-worker.ts";
+import { isDiskFull, waitForRoom } from "./wait-for-room.ts";
 
 export interface WorkOptions {
   /** The process that started this one and must not be outlived. */
@@ -42,6 +43,20 @@ async function waitForMain({ settings, clock, log }: WorkerWorld, signal: AbortS
     if (isThere()) return true;
   }
   return false;
+}
+
+/** A node without room on its disk waits for some, and says so; undefined if it is told to stop meanwhile. */
+async function runWithRoom(world: WorkerWorld, signal: AbortSignal, shell: Shell): Promise<RunningWorker | undefined> {
+  while (!signal.aborted)
+    try {
+      return await runWorker(world);
+    } catch (thrown) {
+      if (!isDiskFull(thrown) || joinedNode(world.settings.dataDir) === undefined) throw thrown;
+      world.log.error("the worker waits for room on its disk", { error: messageOf(thrown) });
+      shell.note(`the disk is full: waiting for room in ${world.settings.dataDir}`);
+      await waitForRoom(world, signal);
+    }
+  return undefined;
 }
 
 /** A node of its own has the folder's log for itself; beside a main process it has one of its own. */
@@ -83,7 +98,8 @@ export async function serveWorker(
   try {
     if (!(await waitForMain(world, stopping.signal))) return;
     for (;;) {
-      running = await runWorker(world);
+      running = await runWithRoom(world, stopping.signal, shell);
+      if (running === undefined) return;
       const { nodeId, main, kinds } = running;
       const { slots } = settings.worker;
       if (shell.json) shell.print({ status: "ready", pid: process.pid, node_id: nodeId, main, slots, kinds });

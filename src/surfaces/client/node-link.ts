@@ -34,8 +34,8 @@ export interface LinkOptions {
   /** Other coordinators, of which one may lead instead. */
   readonly others?: readonly LinkPlace[];
   readonly clock: Clock;
-  /** How the node signs; none over the Unix socket. */
-  readonly identity?: { readonly key: NodeKey; readonly incarnation: number };
+  /** How the node signs; none over the Unix socket. Its requests are counted after `counter`: 0 unless said. */
+  readonly identity?: { readonly key: NodeKey; readonly incarnation: number; readonly counter?: number };
   /** For the one request before there is an identity. */
   readonly token?: string;
 }
@@ -46,7 +46,7 @@ const MAX_ANSWER_BYTES = 64 * 1_024 * 1_024;
 const MAX_TRIES = 4;
 
 export function openLink({ target, others = [], clock, identity, token }: LinkOptions) {
-  let counter = 0;
+  let counter = identity?.counter ?? 0;
   let boot = "";
   /** How far the clock of the main process is ahead of ours, as far as it matters to it. */
   let aheadMs = 0;

@@ -51,18 +51,24 @@ const listen = async (server: Server, where: { path: string } | { host: string; 
   await once(server, "listening");
 };
 
-const statusOfParser: Readonly<Record<string, readonly [number, string, string]>> = {
-  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", `a head may have ${MAX_HEADER_BYTES} bytes`],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request did not come in time"],
+const invalid = (status: number, detail: string) => OperatingError.invalid("INVALID_REQUEST", detail, { status });
+const brokenBy: Readonly<Record<string, readonly [string, OperatingError]>> = {
+  HPE_HEADER_OVERFLOW: ["Request Header Fields Too Large", invalid(431, `a head may have ${MAX_HEADER_BYTES} bytes`)],
+  // It may have come in time to a loop that had no turn to read it: whoever sent it is not at fault, and sends it again.
+  ERR_HTTP_REQUEST_TIMEOUT: [
+    "Request Timeout",
+    OperatingError.busy("REQUEST_TIMEOUT", "the request was not read in time", { status: 408, hint: "Send it again." }),
+  ],
 };
+const NOT_HTTP = ["Bad Request", invalid(400, "this is not HTTP")] as const;
 
 /** What is not even HTTP, or too much of it, is answered in the same words as the rest. */
 function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const [status, title, detail] = statusOfParser[error.code ?? ""] ?? [400, "Bad Request", "this is not HTTP"];
-  const body = JSON.stringify({ ...problemOf(OperatingError.invalid("INVALID_REQUEST", detail)), status });
+  const [title, problem] = brokenBy[error.code ?? ""] ?? NOT_HTTP;
+  const body = JSON.stringify(problemOf(problem));
   socket.end(
-    `HTTP/1.1 ${status} ${title}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
+    `HTTP/1.1 ${problem.status} ${title}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
       `connection: close\r\n\r\n${body}`,
   );
 }
