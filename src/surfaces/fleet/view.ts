@@ -1,7 +1,7 @@
 import { painter } from "../cli/paint.ts";
 import type { Shell } from "../cli/shell.ts";
 import { factLines, right, sectionLines, tableLines } from "../cli/table.ts";
-import { ago, duration, moment, number, plural, printable } from "../cli/text.ts";
+import { ago, duration, number, plural, printable } from "../cli/text.ts";
 import type { FleetCost, FleetMachine, FleetPlan, FleetStatus } from "./wire.ts";
 
 type Look = Pick<Shell, "paint" | "clock" | "width">;
@@ -109,8 +109,8 @@ export function planLines(plan: FleetPlan, look: Look): string[] {
 
 export function costLines(cost: FleetCost, look: Look): string[] {
   const { days, providers, machines } = cost;
-  const now = look.clock.now();
-  const spent = days.map(({ day, usd: sum }) => [`  ${moment(day, now)}`, right(usd(sum))]);
+  // A day of the budget is one of UTC, whatever the time of the reader is.
+  const spent = days.map(({ day, usd: sum }) => [`  ${new Date(day).toISOString().slice(0, 10)}`, right(usd(sum))]);
   const by = providers.map(({ provider, machines: count, usd: sum }) => [
     `  ${printable(provider)}`,
     right(plural(count, "machine")),
