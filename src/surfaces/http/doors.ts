@@ -14,6 +14,7 @@ import { getRequestListener } from "@hono/node-server";
 import { type Edges, messageOf, OperatingError, type Timer } from "../../kernel/index.ts";
 import type { Door } from "./access.ts";
 import { LOOPBACK_HOSTS } from "./address.ts";
+import { onBrokenConnection } from "./late-heads.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 import type { Env } from "./request.ts";
 import type { Identity, TlsFiles } from "./tls.ts";
@@ -129,10 +130,10 @@ function listenerAt(cameBy: Door, { fetch, clock }: SurfaceOptions, { awaited }:
   };
 }
 
-const made = (server: Server): Server => {
+const made = (server: Server, { clock }: SurfaceOptions): Server => {
   server.maxConnections = MAX_CONNECTIONS;
   server.maxHeadersCount = 100;
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => answerBroken(error, socket as Socket));
+  onBrokenConnection(server, clock, answerBroken);
   return server;
 };
 export const cannotListen = (cause: unknown, at: string, port: number): OperatingError => {
@@ -152,7 +153,7 @@ export function planDoors(options: SurfaceOptions, state: DoorState): readonly D
     {
       name: "socket",
       address: () => socketPath,
-      make: () => made(createServer(slowest, listenerAt("socket", options, state))),
+      make: () => made(createServer(slowest, listenerAt("socket", options, state)), options),
       async listen(server) {
         rmSync(socketPath, { force: true });
         // The file is made within the call; the mask is of the whole process and must not outlive it.
@@ -181,6 +182,7 @@ export function planDoors(options: SurfaceOptions, state: DoorState): readonly D
                 { ...slowest, cert: identity.cert, key: identity.key, minVersion: "TLSv1.2", handshakeTimeout: 10_000 },
                 listener,
               ),
+          options,
         );
         if (!isLoopback) limitAddresses(server);
         return server;
