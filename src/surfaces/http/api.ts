@@ -21,6 +21,7 @@ import { costOfBytes, costOfItems, type Limits, MAX_UNDER_WAY } from "./limits.t
 import { openApiDocument } from "./openapi.ts";
 import type { ControlPorts } from "./ports.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
+import { readTurns } from "./read-turns.ts";
 import { type Env, isJson, jsonOf, parse, queryOf, readText, requestIdOf } from "./request.ts";
 import { type Call, type Caller, callerKey, type Route, type Upload } from "./route.ts";
 import { mountPage, type PageFiles } from "./serve-page.ts";
@@ -259,6 +260,7 @@ function bodyHolder() {
 /** How many requests of one caller are under way: those that wait for work or events would take every place from the others. */
 function turnHolder() {
   const underWay = new Map<string, number>();
+  const turnFor = readTurns();
   return async (c: Context<Env>, route: Route, caller: Caller, run: () => Promise<Response>): Promise<Response> => {
     if (c.env.cameBy === "socket" || route.scope === "probe") return run();
     const key = caller.prove === undefined ? callerKey(caller) : `unproven ${caller.from} ${callerKey(caller)}`;
@@ -266,6 +268,7 @@ function turnHolder() {
     if (before >= MAX_UNDER_WAY) throw tooMany(1, `${before} requests of yours are under way: wait for their answers`);
     underWay.set(key, before + 1);
     try {
+      if (route.method === "GET") await turnFor(key);
       return await run();
     } finally {
       const left = underWay.get(key)! - 1;

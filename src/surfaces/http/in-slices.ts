@@ -5,7 +5,8 @@ const SLICE = 64;
 /** Text of an answer that is written before others have their turn. */
 const SLICE_CHARACTERS = 128 * 1_024;
 
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+/** All others have their turn on the loop. */
+export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Few things may be large ones: a list is at least so many slices. */
 const MIN_SLICES = 16;
