@@ -15,6 +15,8 @@ import { ofTimeAndDisk } from "./attack/time-and-disk.ts";
 export interface AttackOptions {
   /** Of the full number of tries. */
   readonly share?: number;
+  /** Only attacks whose name contains this. */
+  readonly only?: string;
   /** Numbers without a verdict. */
   readonly only_measure?: boolean;
 }
@@ -38,14 +40,15 @@ const storedIds = (dataDir: string): ReadonlySet<string> => {
   }
 };
 
-export async function run({ share = 1, only_measure = false }: AttackOptions = {}) {
+export async function run({ share = 1, only = "", only_measure = false }: AttackOptions = {}) {
   const undo: (() => void)[] = [];
   await using own = owned();
   try {
     const attacked = await startAttacked(own, (end) => undo.push(end));
     const caller = honestCaller(attacked, await attacked.tokenFor("honest"));
     const rows: Row[] = [];
-    for (const attack of [...fromOutside, ...byGreedyWorkers, ...ofTimeAndDisk]) {
+    const all = [...fromOutside, ...byGreedyWorkers, ...ofTimeAndDisk];
+    for (const attack of all.filter(({ what }) => what.includes(only))) {
       const times = Math.max(1, Math.round(attack.times * share));
       let harm: string | null = null;
       const { worstMs, published } = await caller.during(() =>

@@ -3,34 +3,28 @@
  * operation carries its fence to a register that refuses a smaller one than it has seen, as whatever a lock protects should. Chapters are
  * kept in a book, so that a run goes on with the world after the last one, and counts add up.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { inThreadStore, memoryWriter } from "../../src/adapters/sqlite/in-thread-store.ts";
 import { storeModules } from "../../src/app/store-modules.ts";
 import { Lock } from "../../src/cluster/locks/lock.ts";
 import { LockStore } from "../../src/cluster/locks/lock-store.ts";
 import { type Clock, isOperatingError, pick, seededRandom, virtualClock } from "../../src/kernel/index.ts";
 import type { EventRouter } from "../../src/router/index.ts";
+import { type BookOptions, soakBook } from "../support/soak-book.ts";
 import { breathe } from "../support/virtual-time.ts";
 
 export const about = "a million fenced operations under locks, with kills: no two holders at once";
 
-export interface LocksOptions {
+export interface LocksOptions extends BookOptions {
   /** How many this run adds. */
   readonly operations?: number;
-  /** Begins with the first world again. */
-  readonly anew?: boolean;
-  /** Writes no book. */
-  readonly unbooked?: boolean;
 }
 export const tiny: LocksOptions = { operations: 2_000, unbooked: true };
 
-const FOLDER = ".soak";
-const BOOK = `${FOLDER}/locks-book.json`;
 /** Operations of one world. */
 const CHAPTER = 50_000;
 
-const EMPTY = { worlds: 0, operations: 0, refused: 0, overlaps: 0, doubles: 0, kills: 0, restarts: 0 };
-type Book = typeof EMPTY;
+const NOTHING = { worlds: 0, operations: 0, refused: 0, overlaps: 0, doubles: 0, kills: 0, restarts: 0 };
+type Book = typeof NOTHING;
 
 const NAMES = ["one", "two", "three"];
 const HOLDERS = 8;
@@ -154,7 +148,8 @@ async function world(operations: number, seed: number): Promise<Book> {
 }
 
 export async function run({ operations = 1_000_000, anew = false, unbooked = false }: LocksOptions = {}) {
-  let total: Book = anew || unbooked || !existsSync(BOOK) ? EMPTY : JSON.parse(readFileSync(BOOK, "utf8"));
+  const { before, keep } = soakBook("locks", NOTHING, { anew, unbooked });
+  let total = before;
   let added = 0;
   while (added < operations) {
     const seed = total.worlds + 1;
@@ -165,9 +160,7 @@ export async function run({ operations = 1_000_000, anew = false, unbooked = fal
       );
     added += found.operations;
     total = Object.fromEntries(Object.entries(found).map(([key, n]) => [key, n + total[key as keyof Book]])) as Book;
-    if (unbooked) continue;
-    mkdirSync(FOLDER, { recursive: true });
-    writeFileSync(BOOK, JSON.stringify(total));
+    keep(total);
   }
   return { ok: true, added, total };
 }

@@ -2,44 +2,26 @@
  * Many worlds of three replicas over a simulated log. Worlds that were run are kept in a book, so that a run goes on where the last one
  * stopped: 'npm run soak -- replicas --set worlds=2000', as often as wanted.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { PLANTS, runReplicas } from "../simulation/replicas-world.ts";
+import { type BookOptions, soakBook } from "../support/soak-book.ts";
 
 export const about =
   "three replicas over a log that delays, loses and repeats: what was acknowledged is on all of them, once";
 
-interface Book {
-  readonly worlds: number;
-  readonly terms: number;
-  readonly acked: number;
-  readonly crashes: number;
-}
-
-const FOLDER = ".soak";
-const BOOK = `${FOLDER}/replicas-book.json`;
-const EMPTY: Book = { worlds: 0, terms: 0, acked: 0, crashes: 0 };
+const NOTHING = { worlds: 0, terms: 0, acked: 0, crashes: 0 };
 const PLANT_WORLDS = 200;
 /** How often the book is written. */
 const CHAPTER = 50;
 
-export interface ReplicasOptions {
+export interface ReplicasOptions extends BookOptions {
   /** How many worlds this run adds. */
   readonly worlds?: number;
-  /** Begins at the first world again. */
-  readonly anew?: boolean;
-  /** Writes no book. */
-  readonly unbooked?: boolean;
 }
 export const tiny: ReplicasOptions = { worlds: 3, unbooked: true };
 
 export async function run({ worlds = 10_000, anew = false, unbooked = false }: ReplicasOptions = {}) {
-  const before: Book = anew || unbooked || !existsSync(BOOK) ? EMPTY : JSON.parse(readFileSync(BOOK, "utf8"));
+  const { before, keep } = soakBook("replicas", NOTHING, { anew, unbooked });
   let book = before;
-  const keep = () => {
-    if (unbooked) return;
-    mkdirSync(FOLDER, { recursive: true });
-    writeFileSync(BOOK, JSON.stringify(book));
-  };
   for (let seed = before.worlds + 1; seed <= before.worlds + worlds; seed += 1) {
     const { violations, terms, acked, crashes } = await runReplicas(seed);
     if (violations.length > 0)
@@ -50,9 +32,9 @@ export async function run({ worlds = 10_000, anew = false, unbooked = false }: R
       acked: book.acked + acked,
       crashes: book.crashes + crashes,
     };
-    if (seed % CHAPTER === 0) keep();
+    if (seed % CHAPTER === 0) keep(book);
   }
-  keep();
+  keep(book);
   const found: Record<string, number | null> = {};
   for (const plant of unbooked ? PLANTS.slice(1, 2) : PLANTS.slice(1)) {
     let seed = 1;

@@ -1,10 +1,9 @@
 /**
  * The contracts over many thousands of simulated worlds, those of `npm test` among them; one that fails is replayed by `SEEDS=n-n`,
- * `WORK_SEEDS=n-n`, `LEARNING_SEEDS=n-n`, `LOOP_SEEDS=n-n` or `LIVENESS_SEEDS=n-n npx vitest run --project simulation`.
+ * `WORK_SEEDS=n-n`, `LEARNING_SEEDS=n-n` or `LOOP_SEEDS=n-n npx vitest run --project simulation`.
  */
 import { isDeepStrictEqual } from "node:util";
 import { CALM, ROUGH, simulateLearning } from "../simulation/learning-world.ts";
-import { simulateLiveness } from "../simulation/liveness/world.ts";
 import { ALL_AT_ONCE, simulateLoopData } from "../simulation/loop-data-world.ts";
 import { superviseUnderFaults } from "../simulation/supervision-world.ts";
 import { simulateWork } from "../simulation/work-world.ts";
@@ -13,18 +12,17 @@ import { simulate } from "../simulation/world.ts";
 export interface SimulationOptions {
   readonly from?: number;
   readonly to?: number;
-  /** Worlds of the queue, of data, of learning, and of the whole loop, from `from` on. */
+  /** Worlds of the queue, of data and of learning, from `from` on. */
   readonly work?: number;
   readonly data?: number;
   readonly learning?: number;
-  readonly loops?: number;
   /** Faults over ninety daemons. */
   readonly faults?: number;
 }
-export const tiny: SimulationOptions = { from: 201, to: 202, work: 1, data: 1, learning: 1, loops: 1, faults: 300 };
+export const tiny: SimulationOptions = { from: 201, to: 202, work: 1, data: 1, learning: 1, faults: 300 };
 
 export async function run(options: SimulationOptions = {}) {
-  const { from = 1, to = 22_000, work = 2_000, data = 200, learning = 200, loops = 300, faults = 10_000 } = options;
+  const { from = 1, to = 22_000, work = 2_000, data = 200, learning = 200, faults = 10_000 } = options;
   const seeds = (count: number) => Array.from({ length: count }, (_, n) => from + n);
   let crashes = 0;
   const broken: string[] = [];
@@ -47,16 +45,9 @@ export async function run(options: SimulationOptions = {}) {
     if (!rough.ended || !isDeepStrictEqual(rough.champions, calm.champions))
       broken.push(`learning seed ${seed}: it came to other champions`);
   }
-  const loop = { verdicts: 0, looks: 0 };
-  for (const seed of seeds(loops)) {
-    const report = await simulateLiveness(seed);
-    look("liveness", seed, report);
-    loop.looks += report.looks.length;
-    for (const verdicts of Object.values(report.outcomes)) loop.verdicts += verdicts;
-  }
   const supervised = await superviseUnderFaults({ seed: from, faults });
   look("supervision", from, supervised);
   if (supervised.missing.length > 0) broken.push(`supervision: ${supervised.missing.join(", ")} did not come back`);
   if (broken.length > 0) throw new Error(broken.join("\n"));
-  return { worlds: to - from + 1, work, data, learning, loops, faults, loop, crashes, violations: 0 };
+  return { worlds: to - from + 1, work, data, learning, faults, crashes, violations: 0 };
 }
