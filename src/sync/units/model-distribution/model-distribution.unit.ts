@@ -37,6 +37,13 @@ const HOLDERS = "SELECT node_id FROM sync_held WHERE seq = ? AND state = 'held'"
 const SPENT = `SELECT error FROM sync_orders WHERE sync_id = '${DISTRIBUTION}' AND node_id = ? AND seq = ? AND state = 'failed'
   AND created_at >= ? ORDER BY order_id DESC LIMIT 1`;
 
+const WORDS: Readonly<Record<Spread["state"], string>> = {
+  canary: "one node tries it first",
+  spreading: "the other nodes get it",
+  complete: "all nodes that play have it",
+  held: "held back, no node that tried it could play with it",
+};
+
 /**
  * Brings every new champion to the nodes that play, and training files to those that only train, and follows each delivery: one node
  * tries a champion first, with games that it plays as a job, then the others get it, each at a moment of its own. All of it is
@@ -131,11 +138,12 @@ export const modelDistributionDaemon = (services: SyncUnitServices, limits = dis
     if (known !== undefined && known !== row && known.canary?.work_id != null)
       await trials.takeBack(known.canary.work_id);
     const { canary } = row;
+    const playing = playersOf(file);
     const step = nextStep(
       row,
       {
         now,
-        players: playersOf(file),
+        players: playing,
         trial: canary?.work_id == null ? undefined : trials.look(canary.work_id),
         notFetched:
           canary === null
@@ -156,11 +164,9 @@ export const modelDistributionDaemon = (services: SyncUnitServices, limits = dis
     for (const news of step.news) tell(context, champion, file, news);
     if (JSON.stringify(next) === JSON.stringify(known)) return;
     rows.put(spreads, champion.configKey, next);
-    if (next.state !== known?.state || next.model !== known.model)
-      log.info("a champion is being sent to the nodes", {
-        ...{ configKey: champion.configKey, model: champion.model },
-        ...{ state: next.state, proven: next.proven },
-      });
+    // On a machine by itself there is nobody to send it to, and nothing to say.
+    if (playing.length > 0 && (next.state !== known?.state || next.model !== known.model))
+      log.info(`the champion of ${champion.configKey}: ${WORDS[next.state]}`, { model: champion.model });
   };
 
   const look = async (context: Context): Promise<void> => {
