@@ -14,5 +14,5 @@ export const slotsWords = ({ slots, of, target, measured, best, tries }: ToldSlo
   const some = `slots ${slots} of ${of}`;
   if (tries) return `${some}: a trial of a few jobs, to see whether it does more work with ${slots}`;
   if (best === slots) return `${some}: it does most work with ${best}`;
-  return `${some}: other programs use the processors (${percent(measured)} wanted, target ${percent(target)})`;
+  return `${some}: machine busy (${percent(measured)}, target ${percent(target)})`;
 };

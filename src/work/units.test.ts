@@ -536,7 +536,7 @@ describe("utilization_optimizer", () => {
     expect(await w.queue.claim({ node_id: "a", most: 4, offer: PLENTY })).toHaveLength(2);
     await expect(w.claimOne("a")).rejects.toMatchObject({
       message: expect.stringContaining(
-        "held: slots 2 of 4: other programs use the processors (100 % wanted, target 90 %)",
+        "held: slots 2 of 4: machine busy (100 %, target 90 %)",
       ),
       details: { retryAfterSeconds: 1 },
     });

@@ -40,9 +40,7 @@ test("a list of nodes says which of them hold fewer jobs than they could, and wh
       capabilities: { cpu: 4, gpu: 0, memory_gb: 8, tags: [] },
       slots: { slots, of: 4, target: 0.9, measured: 1.12, at: NOW },
     }) as unknown as Node;
-  expect(nodeLines([box(3)], shell).join("\n")).toContain(
-    "slots 3 of 4: other programs use the processors (112 % wanted, target 90 %)",
-  );
+  expect(nodeLines([box(3)], shell).join("\n")).toContain("slots 3 of 4: machine busy (112 %, target 90 %)");
   expect(nodeLines([box(4)], shell).join("\n")).not.toContain("slots 4");
 });
 

@@ -37,7 +37,7 @@ test("fewer slots for a trial are told as that, and not as the doing of other pr
   expect(told).toMatchObject({ slots: 3, best: 4 });
   expect(slotsWords(told)).toBe("slots 3 of 4: a trial of a few jobs, to see whether it does more work with 3");
   const squeezed = slotsOf(run(60, 0.97), 4, TARGET, 0);
-  expect(slotsWords(squeezed)).toContain("slots 1 of 4: other programs use the processors");
+  expect(slotsWords(squeezed)).toContain("slots 1 of 4: machine busy (");
 });
 
 test("other programs take slots away below that, and never the last one", () => {
