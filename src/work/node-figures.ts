@@ -5,8 +5,9 @@ import { resultsResidual } from "./leases/results-residual.ts";
 export interface NodeFigures {
   readonly completed: number;
   readonly failed: number;
-  readonly games: number;
   readonly busy_seconds: number;
+  /** Of self-play: games that are checked or played for a verdict are played for something else. */
+  readonly games: number;
   readonly games_per_hour: number | null;
   /**
    * How much faster than all nodes together it is at the same configs, as a natural logarithm: 0 is as fast, -0.7 half as
@@ -32,28 +33,41 @@ const DONE = `SELECT j.node_id, coalesce(l.config_key, '') || '/' || l.work_type
   FROM work_jobs j JOIN work_lanes l ON l.lane = j.lane
   WHERE j.state = 'completed' AND j.finished_at >= ? AND j.node_id IS NOT NULL GROUP BY 1, 2`;
 
+/**
+ * Games of self-play, and the time in which at least one job of it ran: jobs side by side count their time once, so that a node with eight slots
+ * is eight times as fast as one with one.
+ */
+const PLAYED = `SELECT node_id, total(games) AS games, total(max(0, ended - max(begun, coalesce(before, begun)))) AS ms FROM (
+    SELECT node_id, games, begun, ended,
+      max(ended) OVER (PARTITION BY node_id ORDER BY begun ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+    FROM (
+      SELECT j.node_id, json_extract(j.outcome, '$.counts.games') AS games, coalesce(j.started_at, j.claimed_at) AS begun,
+        j.finished_at AS ended
+      FROM work_jobs j JOIN work_lanes l ON l.lane = j.lane
+      WHERE l.work_type = 'selfplay' AND j.state = 'completed' AND j.finished_at >= ? AND j.node_id IS NOT NULL))
+  GROUP BY node_id`;
+
 /** Work in a line: games where they are counted, else jobs. */
 const amountOf = ({ games, jobs }: Group) => games || jobs;
 
-/** What a node did in the last day, and in how much of its time. */
+/** What a node has played in the last day, for an hour in which it plays. */
 export interface NodeRate {
   readonly games: number;
   readonly games_per_hour: number | null;
 }
 
-/** Games of the last day for an hour in which one job runs, of every node that has done jobs. */
+/** Of every node that has played. */
 export async function nodeRates(
   store: Pick<Store, "scan">,
   now: number,
   signal?: AbortSignal,
 ): Promise<ReadonlyMap<string, NodeRate>> {
-  const groups = Map.groupBy(await store.scan<Group>(DONE, [now - DAY_MS], signal), ({ node_id }) => node_id);
+  const played = await store.scan<{ node_id: string; games: number; ms: number }>(PLAYED, [now - DAY_MS], signal);
   return new Map(
-    [...groups].map(([node, own]) => {
-      const games = own.reduce((sum, group) => sum + group.games, 0);
-      const ms = own.reduce((sum, group) => sum + (group.games > 0 ? group.ms : 0), 0);
-      return [node, { games, games_per_hour: ms === 0 ? null : games / (ms / 3_600_000) }];
-    }),
+    played.map(({ node_id, games, ms }) => [
+      node_id,
+      { games, games_per_hour: ms === 0 ? null : games / (ms / 3_600_000) },
+    ]),
   );
 }
 
@@ -72,14 +86,13 @@ export async function nodeFigures(
     signal,
   );
   const sum = (of: (group: Group) => number) => own.reduce((total, group) => total + of(group), 0);
-  const busyMs = sum(({ ms }) => ms);
-  const games = sum((group) => group.games);
+  const { games = 0, games_per_hour = null } = (await nodeRates(store, now, signal)).get(nodeId) ?? {};
   return {
     completed: sum(({ jobs }) => jobs),
     failed: failed?.n ?? 0,
+    busy_seconds: sum(({ ms }) => ms) / 1_000,
     games,
-    busy_seconds: busyMs / 1_000,
-    games_per_hour: busyMs === 0 ? null : games / (busyMs / 3_600_000),
+    games_per_hour,
     speed_residual: residualOf(own, groups, nodeId),
     results_residual: await resultsResidual(store, nodeId, now - DAY_MS, signal),
   };

@@ -171,7 +171,11 @@ const node = lazy(() =>
         .object({ nodes: z.int(), of: z.int() })
         .optional()
         .describe("Of the nodes that it looks after, those that it reaches, by its own last probes."),
-      games_per_hour: z.number().nullable().optional().describe("Of the last day, for an hour in which one job runs."),
+      games_per_hour: z
+        .number()
+        .nullable()
+        .optional()
+        .describe("Of self-play in the last day, for an hour in which it plays."),
       usd_per_1000_games: z.number().optional().describe("Of a rented one: what 1,000 games of the last day cost."),
       applied: z.boolean().optional().describe("In the answer to a decision: false after a dry run."),
       ...doings(),
