@@ -27,6 +27,9 @@ export const nodeHealthLimits = {
   compareEveryChecks: 6,
   resultsMs: 86_400_000,
   comparedAtOnce: 4,
+  /** So many silent nodes, and a larger share of all of them, are one trouble: the alert of the cluster tells of it. */
+  massNodes: 10,
+  massShare: 0.45,
 };
 
 export const connectivityLimits = { everyMs: 5_000 };

@@ -151,7 +151,11 @@ function newStarts(
 /** The next state of a node. `facts.starts` need not hold the start that `incarnation` tells of: it is noted here. */
 export function nextHealth(
   before: NodeHealthRow,
-  given: Omit<NodeFacts, "starts" | "outages"> & { readonly incarnation: number },
+  given: Omit<NodeFacts, "starts" | "outages"> & {
+    readonly incarnation: number;
+    /** It is silent with most of the others. */
+    readonly isOneOfMany?: boolean;
+  },
   policy: ConditionPolicy = conditionDefaults,
 ): { readonly row: NodeHealthRow; readonly news: HealthNews } {
   const { now, incarnation } = given;
@@ -187,6 +191,9 @@ export function nextHealth(
   // What home holds is what the cluster has: its own node never counts for nothing.
   const condition = given.isLocal && found === "evicted" ? "unhealthy" : found;
   const isWell = condition === "healthy";
+  // One alert of the cluster tells of all that fell silent. Whoever is still silent when the others are back gets its own.
+  const isToldAlone = given.presence === "dead" && given.isOneOfMany !== true;
+  const isToldForAll = worstOf?.check === "beats" && !isToldAlone && !wasAlerted(before);
   const row: NodeHealthRow = {
     condition,
     since: condition === before.condition ? before.since : now,
@@ -201,7 +208,7 @@ export function nextHealth(
     isOnTrial: isIll(condition) && isOnTrial,
     slow: isIll(condition) ? null : nextSlow(before, facts, policy),
     recoveredAt: before.recoveredAt,
-    alerted: isIll(condition) && given.presence !== "left",
+    alerted: isIll(condition) && given.presence !== "left" && !isToldForAll,
   };
   const changed = condition === before.condition ? null : { from: before.condition, to: condition };
   const isOver = isIll(condition) ? ("left" as const) : ("well" as const);

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { type NodeWorld, nodeWorld } from "../../../../test/fixtures/node-world.ts";
+import { nodeHealthLimits } from "../../limits.ts";
 import { wellSince } from "../../node-health/health-book.ts";
 import { nodeHealthReport } from "../../node-health-report.ts";
 import { membershipDaemon } from "../membership/membership.unit.ts";
@@ -259,6 +260,21 @@ describe("the alert of a node that is ill", () => {
     one.isBeating = true;
     await w.live(20);
     expect(alerts().slice(1)).toMatchObject([["error", expect.stringMatching(/^it is unhealthy/)]]);
+  });
+
+  test("is left to that of the cluster where most of a fleet falls silent, and comes for whoever stays away", async () => {
+    const { w, one, other } = await start();
+    const all = [one, other];
+    for (let n = 0; n < nodeHealthLimits.massNodes; n += 1) all.push(await w.join(`node ${n}`));
+    await w.live(10);
+    for (const node of all) node.isBeating = false;
+    await w.live(60);
+    expect(all.map(w.conditionOf)).toEqual(all.map(() => "evicted"));
+    expect(w.told("P2P_NODES_DEAD")).toHaveLength(1);
+    expect(w.told("HEALTH_ALERT")).toEqual([]);
+    for (const node of all) node.isBeating = node !== one;
+    await w.live(60);
+    expect(w.told("HEALTH_ALERT")).toMatchObject([{ severity: "error", node_id: one.nodeId }]);
   });
 
   test("ends when it is taken for recovered, and when nobody waits for it any more", async () => {

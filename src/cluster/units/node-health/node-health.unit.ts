@@ -71,6 +71,11 @@ export const nodeHealthDaemon = (
     return signs.resultsResidual(nodeId, countedSince, signal);
   };
 
+  const isMassSilence = (): boolean => {
+    const { online = 0, suspect = 0, dead = 0 } = nodes.counts();
+    return dead >= limits.massNodes && suspect + dead > limits.massShare * (online + suspect + dead);
+  };
+
   const factsOf = (node: NodeView, residual: NodeFacts["residual"], now: number) => ({
     now,
     presence: node.state,
@@ -82,6 +87,7 @@ export const nodeHealthDaemon = (
     isDeprecated: node.deprecated,
     clockAheadMs: node.clock_ahead_seconds === null ? null : node.clock_ahead_seconds * 1_000,
     incarnation: node.incarnation,
+    isOneOfMany: node.state === "dead" && isMassSilence(),
     work: signs.of(node.node_id),
     room: node.disk,
     isFault: ({ sort }: { readonly sort: string }) => signs.othersDo(sort, node.node_id),
