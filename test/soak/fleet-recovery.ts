@@ -60,21 +60,33 @@ async function startWorker(own: Owned, label: string, port: number, token: strin
     return own.startCli(args, { cwd: folder, env: NODE });
   };
   let running = begin();
-  /** What was done to it, and how its lives ended. */
+  /** What was done to it, and how its lives ended: nobody starts one again that ended by itself. */
   const life: string[] = [];
+  const faults: string[] = [];
+  let isMeant = false;
   const noted = (started: Started) => {
-    const { pid } = started;
-    void started.exited.then(({ code, signal }) => void life.push(`${pid} ended with ${code ?? signal}`));
+    void started.exited.then(({ code, signal }) => {
+      life.push(`ended with ${code ?? signal}`);
+      if (!isMeant)
+        faults.push(`${label} ended by itself with ${code ?? signal}: ${started.lines.slice(-3).join(" ")}`);
+    });
     return started;
   };
   noted(running);
   const again = () => {
+    isMeant = false;
     running = noted(begin());
-    life.push(`${running.pid} started`);
+    life.push("started");
   };
   await running.waitForLine(/worker ready/, { timeoutMs: LONG.timeout });
   const harms: Readonly<Record<Harm, { begin(): unknown; end(): void }>> = {
-    killed: { begin: () => running.killNow(), end: again },
+    killed: {
+      begin() {
+        isMeant = true;
+        return running.killNow();
+      },
+      end: again,
+    },
     frozen: { begin: () => running.kill("SIGSTOP"), end: () => running.kill("SIGCONT") },
     "cut off": {
       begin() {
@@ -85,7 +97,13 @@ async function startWorker(own: Owned, label: string, port: number, token: strin
         line.fault = "none";
       },
     },
-    "told to end": { begin: () => running.stop(LONG.timeout), end: again },
+    "told to end": {
+      begin() {
+        isMeant = true;
+        return running.stop(LONG.timeout);
+      },
+      end: again,
+    },
   };
   return {
     label,
@@ -98,6 +116,7 @@ async function startWorker(own: Owned, label: string, port: number, token: strin
       return harms[harm].end();
     },
     line,
+    faults,
     lastWords: () => [life.slice(-12).join(", "), ...running.lines.slice(-8)].join("\n"),
   };
 }
@@ -243,6 +262,7 @@ async function harmAndHeal(own: Owned, main: MainProcess, port: number, options:
     () => "repairs are still open",
     LONG,
   );
+  const endedByThemselves = workers.flatMap((worker) => worker.faults);
   for (const { line } of workers) await line.close();
   await main.started().stop(LONG.timeout);
   using db = new DatabaseSync(join(main.dataDir, "coordination.db"), { readOnly: true });
@@ -258,7 +278,7 @@ async function harmAndHeal(own: Owned, main: MainProcess, port: number, options:
   const history = db
     .prepare("SELECT case_id, node_id, label, rung, state FROM recovery_acts")
     .all() as unknown as Act[];
-  faults.push(...historyFaults(history, told));
+  faults.push(...historyFaults(history, told), ...endedByThemselves);
   assert(books.length === added, `${books.length} of ${added} jobs are in the books`);
   return {
     ok: faults.length === 0,

@@ -1,7 +1,7 @@
 /** A node whose disk is full when it starts: nobody would know more of it than that it is silent, so it says what it lacks, and waits. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { isOperatingError, sleep, translateDiskFault } from "../../kernel/index.ts";
+import { assert, isOperatingError, sleep, translateDiskFault } from "../../kernel/index.ts";
 import { keepBeating } from "./node-beats.ts";
 import { joinedNode, lastIncarnation } from "./node-identity.ts";
 import { aboutNode, diskOf, gpusOf, lineOfNode, type WorkerWorld } from "./run-worker.ts";
@@ -25,7 +25,7 @@ export async function waitForRoom(world: WorkerWorld, signal: AbortSignal): Prom
   const { settings, clock, env } = world;
   const { dataDir, worker } = settings;
   const node = joinedNode(dataDir);
-  if (node === undefined) throw new Error("only a node of its own tells of its disk by beats");
+  assert(node !== undefined, "only a node of its own tells of its disk by beats");
   // A new life could not be written down. What the one before has signed is told apart by its number: a clock is ahead of every count.
   const life = { incarnation: lastIncarnation(dataDir), counter: Math.floor(clock.now()) };
   const { link, nodeId } = lineOfNode(world, node, () => life);
