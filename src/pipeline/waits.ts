@@ -47,11 +47,20 @@ const DECIDERS: Partial<Record<Stage, readonly string[]>> = {
   training: ["training_trigger"],
 };
 
-/** The units without which a config does not leave this stage. */
-export const unitsOf = (stage: Stage): readonly string[] => [
+/** Whose answer is waited for, by what is waited for, where that is no unit of the stage. */
+const ANSWERED_BY: Readonly<Record<string, readonly string[]>> = {
+  cascade: ["derived_training"],
+  priorities: ["per_orchestrator"],
+  search: ["optimization_coordinator", "population_search"],
+  architecture: ["gauntlet_feedback"],
+};
+
+/** The units without which a config does not leave this stage, and those whose answer it waits for. */
+export const unitsOf = (stage: Stage, waits: readonly UnitWait[]): readonly string[] => [
   "pipeline_orchestrator",
   ...(DECIDERS[stage] ?? []),
   ...WORKERS[stage].map(([unit]) => unit),
+  ...waits.flatMap(({ code = "" }) => ANSWERED_BY[code] ?? []),
 ];
 
 /** The jobs of all who do the stage, as the queue numbers them. */
@@ -71,6 +80,8 @@ const WORDS: Readonly<Record<string, string | ((about: NonNullable<Wait["about"]
   rating_games: "rating games",
   search: "the search for better parameters",
   priorities: "the priorities of the rows to train on",
+  cascade: "the network of a config with fewer players",
+  related_champion: "the network of a related config",
   training_lock: "the training lock of the config",
   training_slot: "a training slot",
   person: "a person: another try would not help",

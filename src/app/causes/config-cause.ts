@@ -145,7 +145,7 @@ export function configCause(facts: ConfigFacts): Cause | null {
   const { config, fault } = facts;
   if (config.state === "complete") return null;
   const unit = () => {
-    const found = unitsOf(config.stage)
+    const found = unitsOf(config.stage, config.waits as readonly UnitWait[])
       .map((name) => ({ name, cause: facts.unitCause(name) }))
       .find(({ cause }) => cause !== undefined);
     return (

@@ -5,12 +5,15 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { bootstrapCoordination, getBootstrapStatus, shutdownCoordination } from "../../../src/app/bootstrap.ts";
 import { checkSwitches } from "../../../src/app/bootstrap-status.ts";
+import { plansFor } from "../../../src/app/pipeline/plans.ts";
 import { readSettings } from "../../../src/app/settings.ts";
+import { workloadList } from "../../../src/app/worker/workload-list.ts";
 import { defineCoordinator, openCoordinators } from "../../../src/daemons/index.ts";
 import { coordinatorNames } from "../../../src/daemons/legacy.ts";
 import { COORDINATOR_REGISTRY, LeadershipDomain, LeadershipRole } from "../../../src/index.ts";
 import { OperatingError, silentLog } from "../../../src/kernel/index.ts";
 import { createWriteSet, defineTable, type Store } from "../../../src/router/index.ts";
+import { until } from "../../support/patience.ts";
 
 const folder = () => {
   const dataDir = mkdtempSync(join(tmpdir(), "ringrift-bootstrap-"));
@@ -173,4 +176,30 @@ test("without the feature of leadership nobody follows the lease; switched on, o
   expect(Object.keys(health!.details.domains as object).toSorted()).toEqual(Object.values(LeadershipDomain).toSorted());
   // It costs nothing: no word of a lease that nobody else could have.
   expect(coordination.router.history({ eventType: "LEADER_ELECTED", fromJournal: true })).toEqual([]);
+});
+
+test("a config that waits for a unit which is switched off says so, and what to do", async () => {
+  const world = { configFile: undefined, workloads: workloadList(undefined, 1) };
+  const FEW = "connect4_7x6_2p";
+  const MANY = "connect4_8x7_3p";
+  const plans = [
+    ...plansFor([FEW], {}, world),
+    ...plansFor([MANY], { cascade: { config_key: FEW, promotions: 1 } }, world),
+  ];
+  const { loop, complete } = await boot({ plans, enable: { optimization: false } });
+  const causeOf = (key: string) => loop().configs.find(({ config_key }) => config_key === key)?.cause;
+  await until(
+    () => causeOf(MANY)?.subject === "derived_training",
+    () => `it says ${JSON.stringify(causeOf(MANY))}`,
+  );
+  expect(causeOf(MANY)).toMatchObject({
+    level: "bad",
+    code: "daemon_stopped",
+    because: [{ subject: MANY }, { subject: "training" }, { subject: "derived_training", what: "does not run" }],
+    advice: { action: "start", subject: "derived_training" },
+    affects: [MANY],
+  });
+  expect(causeOf(FEW)?.subject).not.toBe("derived_training");
+  await complete({ optimization: true });
+  expect(causeOf(MANY)?.subject).not.toBe("derived_training");
 });
