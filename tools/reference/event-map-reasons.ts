@@ -121,11 +121,9 @@ export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
       "ARCHITECTURE_WEIGHTS_UPDATED",
     ),
     why("age of the last games is a factor of the share already", "PROGRESS_STALL_DETECTED", "PROGRESS_RECOVERED"),
+    why("job_scheduler gives such a node other work, so its room is still room", "NODE_INCOMPATIBLE_WITH_WORKLOAD"),
     why(
-      "it divides among configs and not among nodes",
-      "NODE_OVERLOADED",
-      "NODE_TERMINATED",
-      "NODE_INCOMPATIBLE_WITH_WORKLOAD",
+      "global_task_coordinator gives such a node fewer jobs; what it has free idle_resource_daemon tells anew",
       "RESOURCE_CONSTRAINT_DETECTED",
     ),
   ],
@@ -153,8 +151,14 @@ export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
     ),
     why("the verdict on a batch stands in the row of data_sync", "QUALITY_DISTRIBUTION_CHANGED"),
     why("training_trigger waits or skips, and that stands in the row of training", "TRAINING_BLOCKED_BY_QUALITY"),
-    why("model_rollback decides on it, and the champion's row says the rest", "REGRESSION_DETECTED"),
-    why("brought files are data_consolidation's", "DATABASE_CREATED"),
+    why(
+      "a champion that got weaker stays until model_rollback crowns another one, and the next iteration takes that one from its row",
+      "REGRESSION_DETECTED",
+    ),
+    why(
+      "games of the loop count when their stage ends; those that somebody brought data_consolidation puts into the next training file",
+      "DATABASE_CREATED",
+    ),
     why(
       "units follow the jobs of their stage, and their row wakes it",
       "WORK_QUEUED",
@@ -245,8 +249,8 @@ export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
       "HEALTH_CHECK_PASSED",
       "HEALTH_CHECK_FAILED",
       "CPU_PIPELINE_JOB_COMPLETED",
-      "CHECKPOINT_LOADED",
     ),
+    why("where a run went on from changes nothing about what its candidate wins or loses", "CHECKPOINT_LOADED"),
   ],
   selfplay_orchestrator: [
     why("it follows jobs that are out; shares are selfplay_scheduler's", "CURRICULUM_REBALANCED"),

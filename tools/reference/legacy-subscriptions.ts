@@ -162,7 +162,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
     ],
     left: [
       why(
-        "daemon_control holds who brings work in while nobody is left to do it",
+        "a run is one job, which waits in the queue until a node that is well asks for it",
         "P2P_CLUSTER_HEALTHY",
         "P2P_CLUSTER_UNHEALTHY",
       ),
@@ -222,14 +222,7 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
     ],
     left: [
       why(
-        "it divides among configs and not among nodes; job_scheduler takes work off those that are lost",
-        "NODE_UNHEALTHY",
-        "NODE_RECOVERED",
-        "P2P_NODE_DEAD",
-        "HOST_OFFLINE",
-      ),
-      why(
-        "daemon_control holds who brings work in while nobody is left to do it",
+        "a share is the same for many nodes and for few; daemon_control holds queue_populator while nobody is left",
         "P2P_CLUSTER_UNHEALTHY",
         "P2P_CLUSTER_HEALTHY",
       ),
@@ -263,7 +256,12 @@ export const legacySubscriptions: Readonly<Record<string, Listed>> = {
         "IDLE_RESOURCE_DETECTED",
         "IDLE_STATE_BROADCAST",
         "NODE_ACTIVATED",
+      ),
+      why(
+        "what a node had free before it went is no room for jobs",
         "NODE_RETIRED",
+        "NODE_OVERLOADED",
+        "NODE_TERMINATED",
       ),
     ],
   },

@@ -6,12 +6,13 @@ import {
   type PipelineWorldOptions,
   pipelineWorld,
 } from "../../../test/unit/pipeline/pipeline-world.ts";
-import { defineTable } from "../../router/index.ts";
+import { createWriteSet, defineTable } from "../../router/index.ts";
 import { jobScheduler } from "../../work/units/job-scheduler/job-scheduler.unit.ts";
 import { champions } from "../models/index.ts";
 import { seedFor, selfplayWork, trainingWork } from "../stage/index.ts";
 import { waitsOf } from "../waits.ts";
-import { allocations, goals, qualities, rejections, selfplayOrders, suspects } from "./tables.ts";
+import { idleRoom } from "./orders.ts";
+import { allocations, goals, idleNodes, qualities, rejections, selfplayOrders, suspects } from "./tables.ts";
 
 const worlds: PipelineWorld[] = [];
 afterEach(async () => {
@@ -488,6 +489,28 @@ describe("selfplay_scheduler", () => {
     await w.driven(w.router.publish("QUALITY_DISTRIBUTION_CHANGED", told as never, { source: "test" }));
     await w.pass(100);
     expect(w.row(allocations)!.share).toBeLessThan(0.5);
+  });
+
+  const gone = { node_id: "b", reason: "test" };
+  test.each([
+    ["NODE_UNHEALTHY", { ...gone, consecutive_failures: 3, node_state: "unhealthy" }],
+    ["NODE_RECOVERED", { node_id: "b", downtime_seconds: 60, recovery_action: "restart" }],
+    ["NODE_OVERLOADED", { node_id: "b", resource: "cpu", usage: 0.99, threshold: 0.9 }],
+    ["NODE_TERMINATED", { ...gone, provider: "local" }],
+    ["NODE_RETIRED", gone],
+    ["HOST_OFFLINE", gone],
+    ["P2P_NODE_DEAD", { node_id: "b", last_seen_at: 1, silent_seconds: 120 }],
+  ] as const)("%s has it count what the node had free no more", async (event, payload) => {
+    const w = world({ everyMs: HOUR });
+    await w.runtime([w.units.scheduler()]);
+    await w.write((rows) => {
+      for (const node of ["a", "b"]) rows.put(idleNodes, node, { free_slots: 4, at: w.clock.now(), asked_at: 0 });
+    });
+    const room = () => idleRoom(createWriteSet(w.store), w.clock.now());
+    expect(room()).toBe(8);
+    await w.driven(w.router.publish(event, payload as never, { source: "test" }));
+    await w.pass(100);
+    expect(room()).toBe(4);
   });
 
   test("lets the queue hand out jobs as the shares say", async () => {

@@ -15,7 +15,7 @@ import {
   trainingWork,
   undertakingOf,
 } from "../../../stage/index.ts";
-import { IDLE_ASK_MS, IDLE_GOOD_FOR_MS, MAX_IDLE_ASKED, SCHEDULER_MS, STALE_STEP_MS } from "../../limits.ts";
+import { SCHEDULER_MS, STALE_STEP_MS } from "../../limits.ts";
 import { openJobsAllowed, queuePressure } from "../../orders.ts";
 import {
   type AllocationRow,
@@ -28,6 +28,7 @@ import {
   suspects,
 } from "../../tables.ts";
 import { type Allocation, allocate, type ConfigFacts, isNoticeable, reasonWords } from "./decide.ts";
+import { askIdle, idleNews } from "./idle-nodes.ts";
 
 const wiring = {
   name: "selfplay_scheduler",
@@ -43,9 +44,6 @@ const wiring = {
 } as const satisfies Wiring;
 
 type Context = ContextOf<typeof wiring>;
-/** A node of which nothing was heard for so long is forgotten. */
-const FORGOTTEN_MS = 86_400_000;
-
 type Playing = ConfigRow & { readonly iteration: Iteration };
 
 /**
@@ -58,20 +56,7 @@ export const selfplayScheduler = (services: StageServices) =>
     ...wiring,
     state: { tables: { allocations, idleNodes } },
     on: {
-      ...onEach(["IDLE_RESOURCE_DETECTED", "IDLE_STATE_BROADCAST"], ({ payload }, { rows, now }: Context) => {
-        const { node_id, free_slots } = payload;
-        const isIdle = !("idle" in payload) || payload.idle;
-        const asked_at = rows.get(idleNodes, node_id)?.asked_at ?? 0;
-        rows.put(idleNodes, node_id, { free_slots: isIdle ? free_slots : 0, at: now, asked_at });
-      }),
-      NODE_RETIRED({ payload: { node_id } }, { rows }: Context) {
-        if (rows.get(idleNodes, node_id) !== undefined) rows.delete(idleNodes, node_id);
-      },
-      NODE_ACTIVATED({ payload: { node_id } }, { rows, now }: Context) {
-        const known = rows.get(idleNodes, node_id);
-        // What it could still take it says itself; until then it counts for nothing.
-        if (known !== undefined) rows.put(idleNodes, node_id, { ...known, free_slots: 0, at: now });
-      },
+      ...idleNews,
       ...onEach(
         [
           "SELFPLAY_TARGET_UPDATED",
@@ -133,22 +118,6 @@ function divide({ settings }: StageServices, context: Context): void {
   }
   for (const [key] of rows.list(allocations))
     if (!playing.some(({ plan }) => plan.config_key === key)) rows.delete(allocations, key);
-}
-
-/** While jobs wait only for room in the queue, nodes of which nothing is known are asked whether they have some. */
-function askIdle({ workersFor }: StageServices, { rows, emit, now }: Context): void {
-  for (const [node, { at }] of rows.list(idleNodes)) if (now - at > FORGOTTEN_MS) rows.delete(idleNodes, node);
-  const isHeldUp = rows.list(goals).some(([, { waits }]) => waits.some((wait) => wait.for === "room_in_queue"));
-  if (!isHeldUp) return;
-  const unknown = workersFor("selfplay").filter((node) => {
-    const known = rows.get(idleNodes, node);
-    return known === undefined || (now - known.at > IDLE_GOOD_FOR_MS && now - known.asked_at > IDLE_ASK_MS);
-  });
-  for (const node_id of unknown.slice(0, MAX_IDLE_ASKED)) {
-    const { at = 0 } = rows.get(idleNodes, node_id) ?? {};
-    rows.put(idleNodes, node_id, { free_slots: 0, at, asked_at: now });
-    emit.IDLE_STATE_REQUEST({ node_id, reason: "games wait for room in the queue" });
-  }
 }
 
 /** What may be played: neither held by people, nor ended, nor given up. */
