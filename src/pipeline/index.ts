@@ -15,7 +15,7 @@
 
 export { createPipelineConsole, type PipelineConsole, type PipelineDecision } from "./console.ts";
 export { createRatingEngine, PAIRS_FILE } from "./evaluation/index.ts";
-export { type Champion, champions, playersOf } from "./models/index.ts";
+export { type Champion, champions, playersOf, students } from "./models/index.ts";
 export { championOf } from "./promotion/index.ts";
 export { plannedJobs, suspects } from "./selfplay/index.ts";
 export type { PipelineServices } from "./services.ts";
@@ -36,6 +36,7 @@ export {
   exportWork,
   iterations,
   KNOB_PARAMETERS,
+  KNOBS,
   LOOP_KINDS,
   NO_INPUT,
   pipelineDefaults,
@@ -51,6 +52,7 @@ export {
   type PairedDifference,
   pairedDifference,
 } from "./statistics/index.ts";
+export { derivedRuns, holdKnob } from "./steering/index.ts";
 export { pipelineParts, pipelineUnits } from "./units.ts";
 export { type ConfigStanding, pipelineSnapshot, pipelineStandings, stageJobs } from "./views.ts";
 export { type UnitWait, unitsOf } from "./waits.ts";

@@ -8,8 +8,8 @@ import { answer, decimal, plural, type Shell, tableLines, wholeNumber } from "..
 import type { SettingOverrides, Settings } from "../settings.ts";
 import { readVersion } from "../version.ts";
 import { workloadList } from "../worker/workload-list.ts";
-import { bookKey, borrowRun, openBook } from "./experiment/book.ts";
-import { armsOf, type Experiment, experimentsOf, seedsOf } from "./experiment/definition.ts";
+import { bookKey, borrowRun, championIn, matchKey, openBook } from "./experiment/book.ts";
+import { armsOf, configsOf, type Experiment, experimentsOf, seedsOf } from "./experiment/definition.ts";
 import { evenMatch, playMatch } from "./experiment/play-match.ts";
 import { experimentPlot, experimentReport } from "./experiment/report.ts";
 import { type ExperimentWorld, followsFrom, plansOfArm, runArm } from "./experiment/run-arm.ts";
@@ -32,30 +32,38 @@ async function carryOut(experiment: Experiment, place: string, world: Experiment
   for (const seed of seedsOf(experiment))
     for (const arm of arms) {
       if (book.read().runs[bookKey(arm, seed)] !== undefined) continue;
-      const borrowed = borrowRun(place, followsFrom(plansOfArm(experiment, arm, seed, world)), book.modelFile);
+      const source = followsFrom(experiment, arm, plansOfArm(experiment, arm, seed, world));
+      const borrowed = source === undefined ? undefined : borrowRun(place, source, book.modelFile);
       const run = borrowed ?? (await runArm(experiment, arm, seed, folder, book.modelFile, world));
       book.ran(arm, seed, run);
       rmSync(join(folder, "runs", `${arm}-${seed}`), { recursive: true, force: true });
       const done = Object.keys(book.read().runs).length;
       say(`${experiment.name}: ${arm} with seed ${seed} is done (${done} of ${total}), ${run.promotions} promotions`);
     }
-  const sideOf = (arm: string, seed: number) => {
-    const sha256 = book.read().runs[bookKey(arm, seed)]!.champion;
+  const sideOf = (arm: string, seed: number, config: string) => {
+    const sha256 = championIn(book.read().runs[bookKey(arm, seed)]!, config);
     return { sha256, path: book.modelFile(sha256) };
   };
-  for (const arm of arms.slice(1))
-    for (const seed of seedsOf(experiment)) {
-      if (book.read().matches[bookKey(arm, seed)] !== undefined) continue;
-      const sides = { candidate: sideOf(arm, seed), opponent: sideOf(control, seed) };
-      const players = playersOf(experiment.config_key);
-      const isSame = sides.candidate.sha256 === sides.opponent.sha256;
-      const { counts, games } = isSame
-        ? evenMatch(experiment.match.blocks, players)
-        : await playMatch(experiment, seed, players, sides, world);
-      book.played(arm, seed, counts, games);
-      const words = isSame ? "came to the control's champion" : "has played its match";
-      say(`${experiment.name}: ${arm} with seed ${seed} ${words}`);
-    }
+  const open = arms
+    .slice(1)
+    .flatMap((arm) =>
+      seedsOf(experiment).flatMap((seed) => configsOf(experiment).map((config) => ({ arm, seed, config }))),
+    );
+  for (const { arm, seed, config } of open) {
+    const key = matchKey(experiment, arm, seed, config);
+    if (book.read().matches[key] !== undefined) continue;
+    const sides = { candidate: sideOf(arm, seed, config), opponent: sideOf(control, seed, config) };
+    const players = playersOf(config);
+    const isSame = sides.candidate.sha256 === sides.opponent.sha256;
+    const { counts, games } = isSame
+      ? evenMatch(experiment.match.blocks, players)
+      : await playMatch({ ...experiment, config_key: config }, seed, players, sides, world);
+    book.played(key, counts, games);
+    const words = isSame ? "came to the control's champion" : "has played its match";
+    say(
+      `${experiment.name}: ${arm} with seed ${seed} ${words}${config === experiment.config_key ? "" : ` of ${config}`}`,
+    );
+  }
   return book.read();
 }
 
@@ -86,7 +94,7 @@ export function registerExperiment(
     .argument("<names...>", "experiments of the settings file; those of one call share one false discovery rate")
     .option(
       "--workers <n>",
-      "jobs at once on this machine; default: one per processor. The results are the same for any number",
+      "jobs at once on this machine; default: one per processor. The results are the same for any number, unless 'games' ends the runs",
       wholeNumber("--workers", 1, 1_024),
     )
     .option(

@@ -8,6 +8,7 @@
  */
 export { holdKnob, requestSearch, steeringOf, steeringView } from "./console.ts";
 export { knobsAt } from "./knobs.ts";
+export { derivedRuns } from "./tables.ts";
 export { curriculumIntegration } from "./units/curriculum-integration/curriculum-integration.unit.ts";
 export { derivedTraining } from "./units/derived-training/derived-training.unit.ts";
 export { explorationScheduler } from "./units/exploration-scheduler/exploration-scheduler.unit.ts";

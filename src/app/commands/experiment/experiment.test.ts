@@ -66,6 +66,8 @@ describe("an experiment", () => {
     ["one seed", { seeds: 1 }],
     ["a name of an arm that is a path", { arms: { plain: {}, "../x": {} } }],
     ["a seed in an arm", { arms: { plain: {}, other: { seed: 4 } } }],
+    ["a knob that is held in an arm that there is not", { hold: { other: { share: 1 } } }],
+    ["a knob that does not exist", { hold: { plain: { speed: 1 } } }],
     ["a field that no plan has", { arms: { plain: {}, other: { gamez: 4 } } }],
   ])("is refused with %s", (_, changes) => {
     expect(() => one("trial", changes)).toThrow(expect.objectContaining({ code: "INVALID_EXPERIMENT" }));
@@ -86,7 +88,7 @@ describe("the book of an experiment", () => {
     const experiment = one();
     const run = { champion: "b".repeat(64), iterations: 3, games: 30, promotions: 2, seconds: 1.5 };
     openBook(folder, experiment).ran("plain", 7, run);
-    openBook(folder, experiment).played("better", 7, counts(60), 200);
+    openBook(folder, experiment).played("better/7", counts(60), 200);
     expect(openBook(folder, experiment).read()).toMatchObject({
       runs: { "plain/7": run },
       matches: { "better/7": { games: 200 } },
@@ -104,7 +106,7 @@ describe("a run of another experiment", () => {
     workers: 1,
   } as unknown as ExperimentWorld;
   const key = (experiment: ReturnType<typeof one>, arm: string, seed: number) =>
-    followsFrom(plansOfArm(experiment, arm, seed, world));
+    followsFrom(experiment, arm, plansOfArm(experiment, arm, seed, world))!;
 
   test("counts where plan and seed are the same, with its model, and nowhere else", () => {
     const { folder } = folderWith({});
@@ -132,12 +134,38 @@ describe("a run of another experiment", () => {
   });
 });
 
+test("a run of a cascade is one with the config of fewer players, which goes on until its gates say so", () => {
+  const { file } = folderWith({});
+  const world = { configFile: file, workloads: workloadList(undefined, 1), workers: 1 } as unknown as ExperimentWorld;
+  const cascade = { config_key: "connect4_7x6_2p", promotions: 2 };
+  const experiment = one("trial", { config_key: "connect4_8x7_3p", arms: { plain: {}, passed: { cascade } } });
+  const plans = plansOfArm(experiment, "passed", 7, world);
+  expect(plans.map(({ plan }) => [plan.config_key, plan.most_iterations, plan.seed])).toEqual([
+    ["connect4_8x7_3p", 3, 7],
+    ["connect4_7x6_2p", null, 7],
+  ]);
+});
+
+test("runs that differ in what is held or in what plays are none of each other, and those that end by games follow from nothing", () => {
+  const { file } = folderWith({});
+  const world = { configFile: file, workloads: workloadList(undefined, 1), workers: 1 } as unknown as ExperimentWorld;
+  const key = (changes: object) => {
+    const experiment = one("trial", changes);
+    return followsFrom(experiment, "better", plansOfArm(experiment, "better", 7, world));
+  };
+  const keys = [{}, { hold: { better: { share: 1 } } }, { plays: { better: "nnue" } }].map(key);
+  expect(new Set(keys).size).toBe(keys.length);
+  expect(key({ hold: { same: { share: 1 } } })).toBe(keys[0]);
+  expect(key({ games: 100 })).toBeUndefined();
+});
+
 test("the experiments of docs/experiments are sound, and every arm has a plan of its own", () => {
   const file = join(ROOT, "docs", "experiments", "ringrift.config.json");
   const names = Object.keys(JSON.parse(readFileSync(file, "utf8")).experiments);
   const world = { configFile: file, workloads: workloadList(file, 1), workers: 1 } as unknown as ExperimentWorld;
   for (const experiment of experimentsOf(file, names)) {
-    const plans = armsOf(experiment).map((arm) => followsFrom(plansOfArm(experiment, arm, 1, world)));
+    const timeless = { ...experiment, games: null };
+    const plans = armsOf(experiment).map((arm) => followsFrom(timeless, arm, plansOfArm(experiment, arm, 1, world)));
     expect(new Set(plans).size, experiment.name).toBe(plans.length);
   }
 });
@@ -164,6 +192,19 @@ describe("verdicts", () => {
     expect(results[0]!.difference.low).toBeGreaterThan(100);
     const worse = bookOf(experiment, { better: [30, 28, 29, 27], same: [50, 50, 51, 49] });
     expect(verdictsOf([{ experiment, book: worse }], () => 2, 0.05)[0]).toMatchObject({ verdict: "worse" });
+  });
+
+  test("take the mean of all configs that train beside each other", () => {
+    const experiment = one("trial", { arms: { plain: {}, better: {} }, beside: ["connect4_7x6_2p"] });
+    const book = bookOf(experiment, { better: [70, 70, 70, 70] });
+    const beside = seedsOf(experiment).map((seed) => [
+      `${bookKey("better", seed)}/connect4_7x6_2p`,
+      { counts: counts(30), games: 200 },
+    ]);
+    const both = { ...book, matches: { ...book.matches, ...Object.fromEntries(beside) } };
+    const [result] = verdictsOf([{ experiment, book: both }], () => 2, 0.05);
+    expect(result!.difference.estimate).toBeCloseTo(0);
+    expect(result!.differences[0]!.games).toBe(400);
   });
 
   test("ask for more where more is tried at once", () => {

@@ -62,7 +62,7 @@ export function experimentReport(
   results: readonly ArmResult[],
   about: { readonly rate: number; readonly compared: number; readonly version: string; readonly workers: number },
 ): string {
-  const { name, config_key, iterations, seeds, match } = experiment;
+  const { name, config_key, iterations, seeds, match, beside, games: budget } = experiment;
   const [control = ""] = armsOf(experiment);
   const verdicts = results.map(
     ({ arm, difference: { estimate, low, high, deviation, pValue }, rate, verdict }) =>
@@ -78,9 +78,9 @@ export function experimentReport(
   const { about: words, fingerprint: _print, name: _name, ...definition } = experiment;
   return `# Experiment: ${name}
 
-${words === "" ? "" : `${words}\n\n`}Made by \`ringrift experiment ${name}\` (version ${about.version}, ${about.workers} workers). ${config_key}, ${iterations} iterations,
+${words === "" ? "" : `${words}\n\n`}Made by \`ringrift experiment ${name}\` (version ${about.version}, ${about.workers} workers). ${[config_key, ...beside].join(", ")}, ${budget === null ? `${iterations} iterations` : `${budget} games in all`},
 ${seeds} seeds an arm. The last champions of an arm and of the control with the same seed played ${match.blocks} blocks against each other, with openings of their own
-and apart from all gates. A seed is one observation. The control is \`${control}\`.
+and apart from all gates. A seed is one observation${beside.length === 0 ? "" : ", with the mean of all configs"}. The control is \`${control}\`.
 
 ![Differences](${name}.svg)
 

@@ -1,4 +1,5 @@
 /** What experiments say, each arm beside the first one of its experiment, and which of it to believe. */
+import { sumOf } from "../../../kernel/index.ts";
 import {
   discoveryRates,
   drawBlocks,
@@ -6,8 +7,8 @@ import {
   type PairedDifference,
   pairedDifference,
 } from "../../../pipeline/index.ts";
-import { type Book, bookKey } from "./book.ts";
-import { armsOf, type Experiment, seedsOf } from "./definition.ts";
+import { type Book, matchKey } from "./book.ts";
+import { armsOf, configsOf, type Experiment, seedsOf } from "./definition.ts";
 
 export type ArmVerdict = "better" | "worse" | "not shown";
 
@@ -15,7 +16,7 @@ export interface ArmResult {
   readonly experiment: string;
   readonly arm: string;
   readonly control: string;
-  /** Elo of the arm's champion over the control's, seed by seed. */
+  /** Elo of the arm's champion over the control's, seed by seed; the mean of all configs. */
   readonly differences: readonly { readonly seed: number; readonly elo: number; readonly games: number }[];
   readonly difference: PairedDifference;
   /** The lowest false discovery rate at which the difference would be believed, over all arms of the run. */
@@ -30,11 +31,14 @@ export function verdictsOf(
 ): ArmResult[] {
   const compared = all.flatMap(({ experiment, book }) => {
     const [control = "", ...arms] = armsOf(experiment);
-    const shape = drawBlocks(players(experiment.config_key));
     return arms.map((arm) => {
       const differences = seedsOf(experiment).map((seed) => {
-        const { counts, games } = book.matches[bookKey(arm, seed)]!;
-        return { seed, elo: estimateElo(counts, shape).elo.estimate, games };
+        const played = configsOf(experiment).map((config) => {
+          const { counts, games } = book.matches[matchKey(experiment, arm, seed, config)]!;
+          return { elo: estimateElo(counts, drawBlocks(players(config))).elo.estimate, games };
+        });
+        const elo = sumOf(played, (each) => each.elo) / played.length;
+        return { seed, elo, games: sumOf(played, ({ games }) => games) };
       });
       const difference = pairedDifference(differences.map(({ elo }) => elo));
       return { experiment: experiment.name, arm, control, differences, difference };
