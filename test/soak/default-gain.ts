@@ -2,6 +2,9 @@
  * What `npm start` comes to in a given time, beside what a commit before came to in the same time: seeds in pairs, one run after the other on a machine
  * that is otherwise quiet, then the champions of each pair play each other apart from all gates. A seed is one observation. With a `folder` it is
  * kept after every run and every match, and goes on from there.
+ *
+ * With `iterations` both sides do so many rounds instead of so many seconds, and the champions of each pair must be the same file: then what came since has
+ * not changed what the default comes to, whatever it costs in time.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -16,7 +19,7 @@ import {
 } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
-import { playMatch } from "../../src/app/commands/experiment/play-match.ts";
+import { evenMatch, playMatch } from "../../src/app/commands/experiment/play-match.ts";
 import { workloadList } from "../../src/app/worker/workload-list.ts";
 import { assert, systemClock, systemRandom } from "../../src/kernel/index.ts";
 import { championHistory } from "../../src/pipeline/models/index.ts";
@@ -32,6 +35,8 @@ export interface DefaultGainOptions {
   /** A commit; `.` for the very sources of now, which shows how much runs differ by luck. */
   readonly before?: string;
   readonly seconds?: number;
+  /** Rounds instead of a time: then both sides must come to the same champions. */
+  readonly iterations?: number;
   readonly seeds?: number;
   readonly first_seed?: number;
   /** Blocks of each match. */
@@ -52,6 +57,7 @@ const ARMS = ["before", "now"] as const;
 interface Book {
   readonly before: string;
   readonly seconds: number;
+  readonly iterations: number;
   /** Champions, promotions and load, by arm and seed. */
   readonly runs: { readonly [key: string]: { champion: string; promotions: number; load: number } };
   /** Elo of now over before, by seed. */
@@ -76,13 +82,23 @@ function sourcesOf(before: string, folder: string): string {
 }
 
 /** One run of `npm start` as a person would have it, and the champion that it ends with. */
-async function train(own: Owned, sources: string, dataDir: string, seed: number, seconds: number, keep: string) {
+async function train(
+  own: Owned,
+  sources: string,
+  dataDir: string,
+  seed: number,
+  {
+    seconds,
+    iterations,
+    quick: isQuick,
+  }: { readonly seconds: number; readonly iterations: number; readonly quick: boolean },
+  keep: string,
+) {
   rmSync(dataDir, { recursive: true, force: true });
   const cwd = own.folder();
-  const isQuick = seconds === 0;
   const { seed: _seed, most_iterations: _most, ...quick } = QUICK;
   if (isQuick) writeFileSync(join(cwd, "ringrift.config.json"), JSON.stringify({ plans: { [CONFIG]: quick } }));
-  const until = isQuick ? ["--iterations", "1"] : ["--for", `${seconds}s`];
+  const until = iterations > 0 ? ["--iterations", `${iterations}`] : ["--for", `${seconds}s`];
   const flags = ["--headless", "--no-report", "--port", "0", "--seed", `${seed}`, ...until];
   const args = ["train", CONFIG, ...flags, "--data-dir", dataDir];
   const main = own.startNode(join(sources, "bin", "ringrift.js"), args, { cwd });
@@ -99,15 +115,19 @@ async function train(own: Owned, sources: string, dataDir: string, seed: number,
 
 export async function run(options: DefaultGainOptions = {}) {
   const { before = "HEAD~1", quick = false, seeds = 12, first_seed = 1, blocks = 400 } = options;
-  const seconds = quick ? 0 : (options.seconds ?? 300);
+  const iterations = options.iterations ?? (quick ? 1 : 0);
+  const seconds = iterations > 0 ? 0 : (options.seconds ?? 300);
   await using own = owned();
   const folder = options.folder ?? own.folder();
   const models = join(folder, "models");
   mkdirSync(models, { recursive: true });
   const file = join(folder, "book.json");
-  const none: Book = { before, seconds, runs: {}, elo: {} };
+  const none: Book = { before, seconds, iterations, runs: {}, elo: {} };
   let book: Book = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : none;
-  assert(book.before === before && book.seconds === seconds, `${folder} is of another comparison`);
+  assert(
+    book.before === before && book.seconds === seconds && book.iterations === iterations,
+    `${folder} is of another comparison`,
+  );
   const write = (next: Book) => {
     book = next;
     writeFileSync(file, JSON.stringify(book, undefined, 2));
@@ -118,7 +138,7 @@ export async function run(options: DefaultGainOptions = {}) {
   const open = all.flatMap((seed) => ARMS.map((arm) => ({ arm, seed, key: `${arm}/${seed}` })));
   const wanted = open.filter(({ key }) => book.runs[key] === undefined).slice(0, options.runs ?? open.length);
   for (const { arm, seed, key } of wanted) {
-    const made = await train(own, sources[arm], join(folder, "data"), seed, seconds, models);
+    const made = await train(own, sources[arm], join(folder, "data"), seed, { seconds, iterations, quick }, models);
     write({ ...book, runs: { ...book.runs, [key]: made } });
     process.stderr.write(`${key}: ${JSON.stringify(made)}\n`);
   }
@@ -136,17 +156,23 @@ export async function run(options: DefaultGainOptions = {}) {
     if (old === undefined || now === undefined || book.elo[seed] !== undefined) continue;
     const side = (sha256: string) => ({ sha256, path: join(models, sha256) });
     const sides = { candidate: side(now), opponent: side(old) };
-    const { counts } = await playMatch(match, seed, 2, sides, world);
-    const elo = old === now ? 0 : estimateElo(counts, drawBlocks(2)).elo.estimate;
+    const isSame = old === now;
+    const { counts } = isSame ? evenMatch(blocks, 2) : await playMatch(match, seed, 2, sides, world);
+    const elo = isSame ? 0 : estimateElo(counts, drawBlocks(2)).elo.estimate;
     write({ ...book, elo: { ...book.elo, [seed]: elo } });
   }
   const measured = Object.values(book.elo);
   const difference = measured.length < 2 ? null : pairedDifference(measured);
   const isWhole = measured.length === seeds;
+  const different = all.filter((seed) => {
+    const [old, now] = ARMS.map((arm) => book.runs[`${arm}/${seed}`]?.champion);
+    return old !== undefined && now !== undefined && old !== now;
+  });
   return {
-    ok: quick || !isWhole || difference!.low > LEAST_ELO,
+    ok: iterations > 0 ? different.length === 0 : !isWhole || difference!.low > LEAST_ELO,
     whole: isWhole,
-    goals: isWhole && !quick ? [{ what: `${GOAL_ELO} Elo more`, met: difference!.estimate >= GOAL_ELO }] : [],
+    ...(iterations > 0 && { different }),
+    goals: isWhole && iterations === 0 ? [{ what: `${GOAL_ELO} Elo more`, met: difference!.estimate >= GOAL_ELO }] : [],
     difference,
     ...book,
   };

@@ -1,12 +1,14 @@
 /**
  * CMA-ES over real games: a network that has learned a little plays itself, from an exploration that is four times too large. Within three
- * minutes on two processors the lower end of the proven gain must lie above zero in nine of ten seeds. That nothing is applied where nothing is
+ * minutes on two processors the lower end of the proven gain must lie above zero in nine of ten seeds. A busy machine is slow, not wrong: what takes no
+ * more processor time than two processors have in three minutes is in time. That nothing is applied where nothing is
  * better is shown by a simulation (`src/pipeline/steering/search/run.test.ts`): real games would take hours for it.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { processTree } from "../../src/cluster/index.ts";
 import { createIds, silentLog, sumOf, systemClock, systemRandom } from "../../src/kernel/index.ts";
 import { configPlanSchema, type SearchOrder, seedFor } from "../../src/pipeline/stage/index.ts";
 import {
@@ -51,11 +53,14 @@ export const tiny: TuningOptions = {
 };
 
 const MAX_SECONDS = 180;
+const PROCESSORS = 2;
 const SHARE = 0.9;
 
 interface Searched {
   readonly seed: number;
   readonly seconds: number;
+  /** Of this process and its programs. */
+  readonly processor_seconds: number;
   readonly games: number;
   readonly outcome: string;
   readonly why: string;
@@ -69,6 +74,8 @@ interface Result {
   readonly too_slow: number;
   readonly searches: readonly Searched[];
 }
+
+const processorSeconds = async () => sumOf(await processTree(process.pid), ({ cpuSeconds }) => cpuSeconds);
 
 export async function run(options: TuningOptions = {}): Promise<Result> {
   const { config_key = "othello6_2p", seeds = 10, first_seed = 1, rounds = 8, games = 200, slots = 2 } = options;
@@ -135,6 +142,7 @@ export async function run(options: TuningOptions = {}): Promise<Result> {
 
   const search = async (seed: number, model: { readonly sha256: string; readonly path: string }): Promise<Searched> => {
     const began = clock.now();
+    const before = await processorSeconds();
     const order: SearchOrder = {
       ...{ run_id: `seed-${seed}`, number: 1, iteration: 1, model: model.sha256, incumbent, reason: "soak", at: 0 },
       ...{ requested_at: null, outcome: null, ended: null },
@@ -173,7 +181,17 @@ export async function run(options: TuningOptions = {}): Promise<Result> {
     }
     const { outcome, why } = judgeSearch(state, tuning.parameters);
     const seconds = (clock.now() - began) / 1_000;
-    return { seed, seconds, games: state.games, outcome, why, found: state.found, low: state.proof?.low ?? null };
+    const processor_seconds = Math.round((await processorSeconds()) - before);
+    return {
+      seed,
+      seconds,
+      processor_seconds,
+      games: state.games,
+      outcome,
+      why,
+      found: state.found,
+      low: state.proof?.low ?? null,
+    };
   };
 
   try {
@@ -183,9 +201,11 @@ export async function run(options: TuningOptions = {}): Promise<Result> {
       searches.push(await search(seed, model));
       process.stderr.write(`${JSON.stringify(searches.at(-1))}\n`);
     }
-    const applied = searches.filter(({ outcome }) => outcome === "applied").length;
+    const isSlow = ({ seconds, processor_seconds }: Searched) =>
+      seconds > MAX_SECONDS && processor_seconds > PROCESSORS * MAX_SECONDS;
+    const applied = searches.filter((each) => each.outcome === "applied" && !isSlow(each)).length;
     const wanted = Math.ceil(SHARE * seeds);
-    const too_slow = searches.filter(({ seconds }) => seconds > MAX_SECONDS).length;
+    const too_slow = searches.filter(isSlow).length;
     return { ok: only_measure || applied >= wanted, applied, wanted, too_slow, searches };
   } finally {
     for (const runner of runners) await runner.close();
