@@ -31,6 +31,18 @@ describe("the headlines of a config", () => {
     expect(told({ trend: "declining", slope: { estimate: -2, low: -3, high: -1 } })!.note).toMatch(/^-2\.0 Elo/);
   });
 
+  test("tell the strength of a champion that the ladder has not rated yet by its gates", () => {
+    const elo = (given: ConfigSnapshot) => headlines(given).find(({ name }) => name === "Elo");
+    expect(elo(config!)!.value).toMatch(/^[+-]\d+ ±\d+$/);
+    const ladder = config!.ladder.filter(({ player }) => player !== config!.champion!.model);
+    expect(elo({ ...config!, ladder })).toEqual({
+      name: "Elo",
+      value: expect.stringMatching(/^≈ \+\d/),
+      note: "by its gates; not rated yet",
+    });
+    expect(elo({ ...config!, ladder: [] })!.value).toBe("not rated");
+  });
+
   test("say that it is too early where nothing can be said", () => {
     expect(told({ slope: null, points: 1 })).toMatchObject({
       value: "too early",

@@ -2,6 +2,7 @@
 import type { Json } from "../../kernel/index.ts";
 import type { ConfigSnapshot, GateView } from "../../pipeline/index.ts";
 import { number, plural } from "../cli/text.ts";
+import { strengthsOf } from "../pipeline/strength.ts";
 import { championRating, eloWords, signed } from "../pipeline/words.ts";
 import { knobsWords } from "../steering/words.ts";
 
@@ -30,8 +31,6 @@ export function span(ms: number): string {
 export function headlines(
   config: ConfigSnapshot,
 ): { readonly name: string; readonly value: string; readonly note: string }[] {
-  const rating = championRating(config);
-  const first = config.ladder.find(({ player }) => player === config.champions[0]?.model);
   const { verdicts, champion } = config;
   const judged = verdicts.promote + verdicts.reject + verdicts.inconclusive;
   return [
@@ -40,14 +39,7 @@ export function headlines(
       value: champion === null ? "none" : `generation ${champion.generation}`,
       note: champion === null ? "nothing was trained" : `from iteration ${champion.iteration}`,
     },
-    {
-      name: "Elo",
-      value: rating === undefined ? "not rated" : eloWords(rating),
-      note:
-        rating === undefined || first === undefined || first === rating
-          ? ""
-          : `${signed(rating.elo - first.elo)} over ${first.name}`,
-    },
+    { name: "Elo", ...eloHeadline(config) },
     { name: "Promotions", value: number(verdicts.promote), note: `of ${number(judged)} gates` },
     {
       name: "False promotions",
@@ -57,6 +49,19 @@ export function headlines(
     { name: "Games", value: number(config.games), note: `${number(config.rows)} rows` },
     ...steeringHeadlines(config),
   ];
+}
+
+/** By the ladder; of a champion that is too new for it, by its gates. */
+function eloHeadline(config: ConfigSnapshot): { readonly value: string; readonly note: string } {
+  const rating = championRating(config);
+  const first = config.ladder.find(({ player }) => player === config.champions[0]?.model);
+  if (rating !== undefined) {
+    const isGain = first !== undefined && first !== rating;
+    return { value: eloWords(rating), note: isGain ? `${signed(rating.elo - first.elo)} over ${first.name}` : "" };
+  }
+  const guess = strengthsOf(config).findLast(({ model }) => model === config.champion?.model);
+  if (guess === undefined) return { value: "not rated", note: "" };
+  return { value: `≈ ${signed(guess.elo)}`, note: "by its gates; not rated yet" };
 }
 
 /** `+4.9 Elo an iteration, give or take 3.1`, and since when it stands still where it does. */
