@@ -25,6 +25,7 @@ const ASIDE = new Set([
   "rebuild",
   "rating_games",
   "quiet_time",
+  "second_checker",
 ]);
 /** How far a stage is, told as what it waits for. */
 const PROGRESS = new Set(["games", "open_jobs", "parity", "verified_segments", "match_results", "goal"]);

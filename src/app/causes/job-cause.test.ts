@@ -98,3 +98,22 @@ describe("a stage that failed and is tried again", () => {
     expect(causeWith([running(null)], 1)).toBeNull();
   });
 });
+
+test("that a node checks games which it played itself holds nothing up", () => {
+  const causeWith = (code: string) =>
+    configCause({
+      config: {
+        ...{ config_key: "hex8_2p", state: "running", stage: "data_sync", iteration: 1, attempt: 1, failures: [] },
+        waits: [
+          { unit: "parity_validator", code, for: code, actual: "only box2", required: "two", since: NOW - 90_000 },
+        ],
+        deadline: NOW + 60_000,
+      } as unknown as ConfigSnapshot,
+      jobs: [],
+      work: facts,
+      unitCause: () => undefined,
+      fault: undefined,
+    });
+  expect(causeWith("second_checker")).toBeNull();
+  expect(causeWith("trial")).toMatchObject({ code: "waits", level: "warn" });
+});
