@@ -42,7 +42,7 @@ export {
 export { type CopiesPort, copiesOver } from "./copies/copies-client.ts";
 export type { CopiesAnswer, CopiesTold, OfferedBatch } from "./copies/wire.ts";
 export { createAccess } from "./http/access.ts";
-export { addressOf, listeningWords } from "./http/address.ts";
+export { addressOf, listeningWords, surfaceUrl } from "./http/address.ts";
 export { answerHere } from "./http/answer-here.ts";
 export { createApi } from "./http/api.ts";
 export type { PublishedReceipt } from "./http/fields.ts";

@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { availableParallelism, hostname } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { createLog, defined, OperatingError } from "../../kernel/index.ts";
 import { configPlanSchema } from "../../pipeline/index.ts";
 import { lengthOfTime, type Shell, wholeNumber } from "../../surfaces/commands/index.ts";
+import { surfaceUrl } from "../../surfaces/index.ts";
 import { DEFAULT_CONFIG_KEY } from "../../workloads/arena/index.ts";
 import { bootstrapCoordination } from "../bootstrap.ts";
 import { plansFor } from "../pipeline/plans.ts";
@@ -34,6 +35,10 @@ const startOf = (settings: Settings, configs: readonly string[], options: TrainO
   dataDir: settings.dataDir,
   goesOn: existsSync(join(settings.dataDir, "coordination.db")),
   port: settings.port,
+  page: surfaceUrl(
+    { host: settings.api.host, port: settings.port, secure: settings.api.tlsCertFile !== undefined },
+    { serverName: settings.api.serverName, hostname: hostname() },
+  ),
   forMs: options.for,
   command: env.npm_lifecycle_event === "start" ? "npx ringrift" : "ringrift",
   report: options.report === false ? undefined : (options.report ?? join(settings.dataDir, "report.html")),

@@ -19,14 +19,22 @@ export interface Listening {
 const urlOf = (secure: boolean, name: string, port: number): string =>
   `${secure ? "https" : "http"}://${name.includes(":") ? `[${name}]` : name}:${port}`;
 
-/** The name that an operator gave comes first; an address that means all of them is called by the name of the machine. */
-export function addressOf(
-  { host, port, fingerprint }: Listening,
-  { serverName, hostname }: { readonly serverName: string | undefined; readonly hostname: string },
-): SurfaceAddress {
-  const name = serverName ?? (ANY_HOSTS.includes(host) ? hostname : host);
-  return { url: urlOf(fingerprint !== null, name, port), fingerprint, loopback: LOOPBACK_HOSTS.includes(host) };
+interface Names {
+  readonly serverName: string | undefined;
+  readonly hostname: string;
 }
+
+/** The name that an operator gave comes first; an address that means all of them is called by the name of the machine. */
+export const surfaceUrl = (
+  { host, port, secure }: { readonly host: string; readonly port: number; readonly secure: boolean },
+  { serverName, hostname }: Names,
+): string => urlOf(secure, serverName ?? (ANY_HOSTS.includes(host) ? hostname : host), port);
+
+export const addressOf = ({ host, port, fingerprint }: Listening, names: Names): SurfaceAddress => ({
+  url: surfaceUrl({ host, port, secure: fingerprint !== null }, names),
+  fingerprint,
+  loopback: LOOPBACK_HOSTS.includes(host),
+});
 
 /** Where it listens, in words. */
 export function listeningWords({ host, port, secure }: { host: string; port: number; secure: boolean }): string {

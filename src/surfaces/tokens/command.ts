@@ -3,7 +3,7 @@ import { OperatingError } from "../../kernel/index.ts";
 import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { tableLines } from "../cli/table.ts";
-import { ago, moment, printable } from "../cli/text.ts";
+import { ago, moment, plural, printable } from "../cli/text.ts";
 import { lengthOfTime, oneOf, wholeNumber } from "../cli/values.ts";
 import { until } from "./until.ts";
 import { createToken, type JoinAddress, listTokens, revokeToken, TOKEN_SCOPES, type Token } from "./wire.ts";
@@ -37,15 +37,14 @@ const create = (label: string, { scope, expires, join, uses }: CreateOptions, sh
   return showAnswer(shell, createToken, { body }, (made) => {
     const ends =
       made.expires_at === null ? "it does not expire" : `it expires ${moment(made.expires_at, shell.clock.now())}`;
+    const may = made.join_uses === null ? `may ${made.scope}` : `lets ${plural(made.join_uses, "node")} join`;
     const { join: address } = made;
     shell.say(address == null ? made.token : joinLine(address, made.token));
     if (address?.loopback === true)
       shell.note(
         "note: the API listens only on this machine; set RINGRIFT_HOST and a certificate to open it to others (docs/42-nodes.md)",
       );
-    shell.note(
-      `token ${made.id} for '${printable(made.label)}' may ${rightsOf(made)}; ${ends}. It is shown this once: keep it now.`,
-    );
+    shell.note(`token ${made.id} for '${printable(made.label)}' ${may}; ${ends}. It is shown this once: keep it now.`);
     return [];
   });
 };

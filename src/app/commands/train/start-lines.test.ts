@@ -9,6 +9,7 @@ const start = {
   dataDir: "/home/me/.ringrift",
   goesOn: false,
   port: 8_770,
+  page: "http://127.0.0.1:8770",
   forMs: 60_000,
   report: "/home/me/.ringrift/report.html",
   command: "ringrift",
@@ -21,6 +22,11 @@ test("a run says first what it uses and where to look", () => {
   expect(text).toMatch(/'ringrift status', 'ringrift why othello6_2p'/);
   expect(text).toMatch(/in a browser: http:\/\/127\.0\.0\.1:8770 \('ringrift open'/);
   expect(text).toMatch(/stops after 1 min.*report: \/home\/me\/\.ringrift\/report\.html/);
+});
+
+test("the address of the page is the one that is served", () => {
+  const text = startLines({ ...start, page: "https://box:8770" }, 200).join("\n");
+  expect(text).toMatch(/in a browser: https:\/\/box:8770 \(/);
 });
 
 test("where npm has started it, the commands are typed as they work there", () => {

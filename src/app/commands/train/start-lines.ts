@@ -10,6 +10,8 @@ export interface RunStart {
   /** Whether something was begun in the folder before. */
   readonly goesOn: boolean;
   readonly port: number;
+  /** Where its page is; of a port that is not known yet it means nothing. */
+  readonly page: string;
   readonly forMs: number | undefined;
   readonly report: string | undefined;
   /** How the command is typed here: `npx ringrift` where npm started it. */
@@ -37,7 +39,7 @@ export function startLines(start: RunStart, width: number): string[] {
       : []),
     start.port === 0
       ? `'${start.command} open' prints the address of its page.`
-      : `Look at it in a browser: http://127.0.0.1:${start.port} ('${start.command} open' lets you change things there).`,
+      : `Look at it in a browser: ${start.page} ('${start.command} open' lets you change things there).`,
     `In another terminal try: '${start.command} status', '${start.command} why ${printable(first)}', '${start.command} elo ${printable(first)}'.`,
     `${end}${start.report === undefined ? "" : ` The report: ${printable(start.report)}`}`,
   ];
