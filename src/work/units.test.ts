@@ -535,9 +535,7 @@ describe("utilization_optimizer", () => {
     expect(w.queue.slots().get("a")).toMatchObject({ slots: 2, of: 4 });
     expect(await w.queue.claim({ node_id: "a", most: 4, offer: PLENTY })).toHaveLength(2);
     await expect(w.claimOne("a")).rejects.toMatchObject({
-      message: expect.stringContaining(
-        "held: slots 2 of 4: machine busy (100 %, target 90 %)",
-      ),
+      message: expect.stringContaining("held: slots 2 of 4: machine busy (100 %, target 90 %)"),
       details: { retryAfterSeconds: 1 },
     });
     for (let n = 0; n < 20; n += 1) await sample(0.97);
