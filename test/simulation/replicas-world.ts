@@ -240,7 +240,7 @@ class World {
       timing: this.timing,
       boot,
       node: member.name,
-      isPreferred: member.name === "a",
+      givesWay: () => member.name !== "a",
       lead: async (leading) => {
         member.leading = leading;
         this.#act(member, leading);

@@ -8,6 +8,7 @@ import {
   createMemberBook,
   decodeMember,
   type EngineHealth,
+  isPreferredThere,
   knownMembers,
   type Leadership,
   type LeaderView,
@@ -41,6 +42,8 @@ function rowsIn(db: DatabaseSync): CoordinatorRow[] {
 
 export interface MemberViewOptions {
   readonly name: string;
+  /** It shall lead before the others. */
+  readonly isPreferred: boolean;
   readonly replica: Replica;
   readonly log: Pick<JetStreamLog, "health" | "members">;
   readonly life: Pick<Leadership, "role" | "refused">;
@@ -49,7 +52,8 @@ export interface MemberViewOptions {
   readonly leaseMs: number;
 }
 
-export function createMemberView({ name, replica, log, life, clock, leaseMs }: MemberViewOptions) {
+export function createMemberView(options: MemberViewOptions) {
+  const { name, isPreferred, replica, log, life, clock, leaseMs } = options;
   const book = createMemberBook(clock, replica.position().cluster);
   log.members.listen((bytes) => book.hear(decodeMember(bytes)));
   let engine: EngineHealth | null = null;
@@ -64,6 +68,8 @@ export function createMemberView({ name, replica, log, life, clock, leaseMs }: M
     note(what: string): void {
       trouble = what;
     },
+    /** Whether another may try to lead first. */
+    givesWay: (): boolean => !isPreferred && isPreferredThere(book.list(), name),
     /** How the servers of the log are, from now on. */
     async lookAtEngine(): Promise<void> {
       engine = await log.health().catch(() => null);

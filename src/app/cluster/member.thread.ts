@@ -59,7 +59,7 @@ function openOwnReplica(path: string) {
 }
 
 async function serve(port: NonNullable<typeof parentPort>, options: MemberThreadOptions): Promise<void> {
-  const { path, modulesUrl, name, version, timing, address } = options;
+  const { path, modulesUrl, name, version, timing, address, isPreferred } = options;
   const say = (message: FromMember) => port.postMessage(message);
   const clock = systemClock();
   const boot = randomUUID();
@@ -68,6 +68,7 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
   const { storeModules } = (await import(modulesUrl)) as { storeModules: readonly StoreModule[] };
   const { db, replica } = openOwnReplica(path);
   let noteTrouble = (_what: string): void => {};
+  let givesWay = (): boolean => false;
   const onTrouble = ({ message }: OperatingError) => noteTrouble(message);
   // All machines may start at once: the servers need a moment to find each other.
   const log = await awaitJetStreamLog({ ...options.log, clock, onTrouble }, AbortSignal.timeout(START_MS));
@@ -94,13 +95,14 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
       ...{ replica, modules: storeModules, log, clock, nextId },
       unfit: () => unfitness(db, storeModules),
     }),
-    ...{ log, clock, timing, boot, node: name, isPreferred: options.isPreferred, lead: desk.lead },
+    ...{ log, clock, timing, boot, node: name, lead: desk.lead, givesWay: () => givesWay() },
     logLines: { info: logLine("info"), warn: logLine("warn") },
     about: () => writeTermAbout({ ...address, version }),
     isAnswering: () => clock.monotonic() - answeredAt < timing.leaseMs * HANGS_SHARE,
   });
-  const view = createMemberView({ name, replica, log, life, clock, leaseMs: timing.leaseMs });
+  const view = createMemberView({ name, isPreferred, replica, log, life, clock, leaseMs: timing.leaseMs });
   noteTrouble = view.note;
+  givesWay = view.givesWay;
 
   const show = () => {
     // Without a delay: what another leads is not ours to touch.
@@ -110,7 +112,8 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
   };
   const announce = () => {
     const { cluster, role, term, seq, leader, refused, trouble } = view.now();
-    const news = { ...address, name, boot, cluster, role, term, seq, version, refused, trouble };
+    const self = { name, boot, version, preferred: isPreferred };
+    const news = { ...address, ...self, cluster, role, term, seq, refused, trouble };
     log.members.announce(encodeMember({ ...news, leader: leader?.name ?? null }));
   };
   const timers = [

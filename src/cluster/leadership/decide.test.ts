@@ -22,10 +22,10 @@ test("a leader stops to believe before any other tries, whatever the delays, wit
       delay,
       fc.boolean(),
       fc.double({ min: 0.92, max: 1.08, noNaN: true }),
-      (toLog, toOther, isPreferred, rate) => {
+      (toLog, toOther, givesWay, rate) => {
         // True time: sent at 0, stored, then heard by a standby whose clock runs at another rate.
         const heard = toLog + toOther;
-        const waits = campaignAt({ heardAt: 0, isPreferred, isOffered: false }, timing) / rate;
+        const waits = campaignAt({ heardAt: 0, givesWay, isOffered: false }, timing) / rate;
         expect(heard + waits).toBeGreaterThan(trustedUntil(0, timing));
       },
     ),
@@ -33,9 +33,8 @@ test("a leader stops to believe before any other tries, whatever the delays, wit
 });
 
 test("the preferred one tries first, and one that was offered the lead at once", () => {
-  const at = (isPreferred: boolean, isOffered = false) =>
-    campaignAt({ heardAt: 1_000, isPreferred, isOffered }, timing);
-  expect([at(true), at(false), at(false, true)]).toEqual([13_000, 16_000, 1_000]);
+  const at = (givesWay: boolean, isOffered = false) => campaignAt({ heardAt: 1_000, givesWay, isOffered }, timing);
+  expect([at(false), at(true), at(true, true)]).toEqual([13_000, 16_000, 1_000]);
 });
 
 test("an idle leader beats well before its lease ends", () => {

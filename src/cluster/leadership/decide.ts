@@ -13,7 +13,7 @@ export interface LeaseTiming {
   readonly marginMs: number;
   /** A leader without work appends after this time. */
   readonly beatMs: number;
-  /** So much longer those wait that are not preferred. */
+  /** So much longer those wait that give way to a preferred one. */
   readonly headStartMs: number;
 }
 
@@ -27,14 +27,15 @@ export const isBeatDue = (now: number, appendedAt: number, { beatMs }: LeaseTimi
 export interface Silence {
   /** When it last got an entry, or began to listen, or was refused. */
   readonly heardAt: number;
-  readonly isPreferred: boolean;
+  /** One that is preferred to it is there. */
+  readonly givesWay: boolean;
   /** The last entry was a step-down in its favour. */
   readonly isOffered: boolean;
 }
 
 /** The moment from which it may try to lead. */
-export const campaignAt = ({ heardAt, isPreferred, isOffered }: Silence, timing: LeaseTiming): number =>
-  isOffered ? heardAt : heardAt + timing.leaseMs + (isPreferred ? 0 : timing.headStartMs);
+export const campaignAt = ({ heardAt, givesWay, isOffered }: Silence, timing: LeaseTiming): number =>
+  isOffered ? heardAt : heardAt + timing.leaseMs + (givesWay ? timing.headStartMs : 0);
 
 /** Answers of the log about its last number, as somebody at this position saw them. */
 export interface SeenLast {

@@ -5,7 +5,7 @@
  * - who leads is said by the log and by nothing else; a term begins with an entry of the log and ends before the next one begins;
  * - a leader stops to believe that it leads before another may try, as far as clocks run alike; the log refuses it anyway;
  * - everything that leads is begun with a term and has ended with it;
- * - what members tell each other beside the log is for people: nobody leads or follows because of it.
+ * - what members tell each other beside the log is for people, and says who may try first: nobody leads or follows because of it.
  */
 export type { ClusterPort, ClusterSnapshot } from "./cluster.port.ts";
 export { commonSeq, type ForgetLimits, forgettable, type LeaseTiming, type Mark } from "./decide.ts";
@@ -17,6 +17,7 @@ export {
   decodeMember,
   type EngineHealth,
   encodeMember,
+  isPreferredThere,
   knownMembers,
   type LeaderView,
   PRESENT_MS,

@@ -27,7 +27,8 @@ export interface LeadershipOptions {
   /** The process and its node. */
   readonly boot: string;
   readonly node: string;
-  readonly isPreferred: boolean;
+  /** Whether one that is preferred to this one is there: it may try first. Nobody by default. */
+  readonly givesWay?: () => boolean;
   /** What the first entry of a term says of this coordinator: where it is reached. */
   readonly about?: () => Uint8Array;
   /** Whether whoever leads here still answers. One that hangs does not renew its lease, and another takes over. */
@@ -79,7 +80,7 @@ interface Won {
 }
 
 export function startLeadership(options: LeadershipOptions): Leadership {
-  const { replica, log, clock, timing, boot, node, isPreferred, isAnswering = () => true } = options;
+  const { replica, log, clock, timing, boot, node, isAnswering = () => true, givesWay = () => false } = options;
   const stopping = new AbortController();
   /** Where the log was said to end, while it went on without this one. */
   let seenLasts: readonly SeenLast[] = [];
@@ -104,7 +105,7 @@ export function startLeadership(options: LeadershipOptions): Leadership {
 
   /** Follows until it has won a term. Entries are taken one after the other, and none while it tries to win. */
   async function follow(): Promise<Won | undefined> {
-    let silence = { heardAt: clock.monotonic(), isPreferred, isOffered: false };
+    let silence = { heardAt: clock.monotonic(), isOffered: false };
     let claiming: Promise<unknown> = Promise.resolve();
     /** Wakes who waits for the silence to last. */
     let offered = new AbortController();
@@ -122,7 +123,7 @@ export function startLeadership(options: LeadershipOptions): Leadership {
           suspect = undefined;
         }
         const isOffered = header.kind === "step-down" && header.boot !== boot && isFor(body, node);
-        silence = { ...silence, heardAt: clock.monotonic(), isOffered };
+        silence = { heardAt: clock.monotonic(), isOffered };
         if (isOffered) offered.abort();
         else if (offered.signal.aborted) offered = new AbortController();
       }
@@ -130,7 +131,7 @@ export function startLeadership(options: LeadershipOptions): Leadership {
     const broken = reading.then(() => aborted(signal));
     const tryToLead = async () => {
       while (!signal.aborted) {
-        const waitMs = campaignAt(silence, timing) - clock.monotonic();
+        const waitMs = campaignAt({ ...silence, givesWay: givesWay() }, timing) - clock.monotonic();
         if (waitMs > 0) {
           await sleep(clock, waitMs, AbortSignal.any([signal, offered.signal])).catch(() => {});
           continue;
@@ -138,7 +139,7 @@ export function startLeadership(options: LeadershipOptions): Leadership {
         const unfit = replica.unfit?.();
         if (unfit !== undefined) {
           options.logLines.warn(`${node} does not try to lead`, { why: unfit });
-          silence = { ...silence, heardAt: clock.monotonic(), isOffered: false };
+          silence = { heardAt: clock.monotonic(), isOffered: false };
           offered = new AbortController();
           continue;
         }
@@ -154,7 +155,7 @@ export function startLeadership(options: LeadershipOptions): Leadership {
           seenLasts = [...seenLasts, { at: clock.monotonic(), last: claimed.last, by: claimed.by }].slice(-MAX_SEEN);
           if (hasLostEntries(at.seq, seenLasts, clock.monotonic(), timing)) throw lostEntries(at.seq, claimed.last);
         }
-        silence = { ...silence, heardAt: clock.monotonic(), isOffered: false };
+        silence = { heardAt: clock.monotonic(), isOffered: false };
         offered = new AbortController();
       }
       return undefined;

@@ -3,6 +3,7 @@ import {
   createMemberBook,
   decodeMember,
   encodeMember,
+  isPreferredThere,
   knownMembers,
   type MemberNews,
   PRESENT_MS,
@@ -12,7 +13,7 @@ import {
 
 const news = (name: string, more: Partial<MemberNews> = {}): MemberNews => ({
   ...{ name, boot: `boot-${name}`, cluster: "games", role: "follower", term: 3, seq: 7, leader: "a", trouble: null },
-  ...{ url: `https://${name}:8770`, fingerprint: null, refused: null, version: "1.0.0", ...more },
+  ...{ url: `https://${name}:8770`, fingerprint: null, refused: null, preferred: false, version: "1.0.0", ...more },
 });
 
 test("members are known by their last word, with how long ago that was", () => {
@@ -79,4 +80,16 @@ test("the entry of a term says where its leader is; one that says nothing is und
   const about = { url: "https://a:8770", fingerprint: "ab", version: "1.0.0" };
   expect(readTermAbout(Buffer.from(writeTermAbout(about)).toString())).toEqual(about);
   expect(readTermAbout("")).toBeUndefined();
+});
+
+test("a preferred one is waited for while it is heard, and no longer", () => {
+  let now = 0;
+  const book = createMemberBook({ monotonic: () => now }, "games");
+  for (const name of ["b", "c"]) book.hear(news(name));
+  const giveWay = () => ["a", "b"].filter((name) => isPreferredThere(book.list(), name));
+  expect(giveWay()).toEqual([]);
+  book.hear(news("a", { preferred: true }));
+  expect(giveWay()).toEqual(["b"]);
+  now = PRESENT_MS + 1;
+  expect(giveWay()).toEqual([]);
 });

@@ -78,6 +78,8 @@ const memberNews = lazy(() =>
     trouble: z.string().max(500).nullable(),
     /** Its last entry that the log refused since another led; members of older versions say nothing of it. */
     refused: refusedEntry().nullable().default(null),
+    /** Whether it shall lead before the others; members of older versions do not say it. */
+    preferred: z.boolean().default(false),
     version: z.string().max(100),
   }),
 );
@@ -124,6 +126,10 @@ export function createMemberBook(clock: Pick<Clock, "monotonic">, cluster: strin
 /** A member that was silent for so long is not counted on; they speak every second. */
 export const PRESENT_MS = 5_000;
 
+/** Whether another is there that shall lead before the one of this name. Silence of the preferred one costs nobody any time. */
+export const isPreferredThere = (heard: readonly HeardMember[], name: string): boolean =>
+  heard.some((one) => one.preferred && one.name !== name && one.heardMsAgo <= PRESENT_MS);
+
 /**
  * Whoever is heard, and whoever belongs to the cluster and is silent; who has left is gone. One that was not heard since this process
  * began is known by its row alone, and silent whatever the clocks say.
@@ -140,7 +146,8 @@ export function knownMembers(
     .map(
       ({ name: row, url, fingerprint, seq, seen_at }): HeardMember => ({
         ...{ name: row, url, fingerprint, seq, boot: "", cluster: "", role: "follower", term: 0, leader: null },
-        ...{ trouble: null, refused: null, version: "", heardMsAgo: Math.max(2 * PRESENT_MS, now - seen_at) },
+        ...{ trouble: null, refused: null, preferred: false, version: "" },
+        heardMsAgo: Math.max(2 * PRESENT_MS, now - seen_at),
       }),
     );
   return [...heard.filter((one) => one.heardMsAgo <= PRESENT_MS || belong.has(one.name)), ...silent].toSorted(

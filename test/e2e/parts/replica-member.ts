@@ -71,7 +71,6 @@ const life = startLeadership({
   timing,
   boot,
   node: name,
-  isPreferred: name === "a",
   lead: async ({ term, writer }) => {
     const missing = steps();
     if (missing.length > 0) await writer.migrate({ steps: missing });

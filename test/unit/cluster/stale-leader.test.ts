@@ -28,7 +28,7 @@ function leading(log: ReturnType<typeof simulatedLog>, name: string, leaseMs: nu
   let trustedUntil = () => 0;
   const life = startLeadership({
     ...{ replica: port, log: way, clock: systemClock(), logLines: silentLog(), boot: name, node: name },
-    ...{ isPreferred: true, timing: { ...timing, leaseMs, marginMs: 1 } },
+    timing: { ...timing, leaseMs, marginMs: 1 },
     lead: async (term) => {
       trustedUntil = term.trustedUntil;
       return async () => {};
