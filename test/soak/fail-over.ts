@@ -1,8 +1,10 @@
 /**
  * Three processes over three real nats-servers, for as many rounds as asked for: whoever leads is killed or stopped, servers are killed and
  * stopped, all of them are started again; on hosts of their own, in network namespaces, they are cut off from each other; disks of
- * members and servers are full for a while; a bit of a stream or of a database is turned over. After each round somebody leads. At the end of each chapter every replica has what was acknowledged, and is what the log makes of an empty database;
- * and no entry of the log is of somebody who did not lead. Chapters are kept in a book, so that a run goes on where the last one stopped.
+ * members and servers are full for a while, or lose with the power what was not flushed; a bit of a stream or of a database is turned over.
+ * After each round somebody leads. At the end of each chapter every replica has what was acknowledged, and is what the log makes of an empty
+ * database; and no entry of the log is of somebody who did not lead. Chapters are kept in a book, so that a run goes on where the last one
+ * stopped.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { leaseTimingOf } from "../../src/cluster/leadership/index.ts";
@@ -11,9 +13,9 @@ import { hostsOnABridge } from "../support/hosts.ts";
 import { findNatsServer } from "../support/nats-servers.ts";
 import { patience } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
-import { smallDisk } from "../support/small-disk.ts";
+import { deviceDisk, smallDisk } from "../support/small-disk.ts";
 import { startCluster } from "./fail-over/cluster.ts";
-import { HARMS, type Harm, harmOnce, isPartition, needsDisk } from "./fail-over/harms.ts";
+import { HARMS, type Harm, harmOnce, isPartition, needsDevice, needsDisk } from "./fail-over/harms.ts";
 
 export const about =
   "kill -9, SIGSTOP and partitions of leaders and servers, really: nothing acknowledged is lost, and somebody leads again";
@@ -33,6 +35,8 @@ const SHARES: Readonly<Record<Harm, number>> = {
   cut_link: 1,
   cut_one_way: 1,
   cut_flapping: 1,
+  power_leader: 1,
+  power_all: 1,
   disk_leader: 1,
   disk_standby: 1,
   disk_server: 1,
@@ -139,7 +143,8 @@ export async function run(options: FailOverOptions = {}) {
     for (let from = 0; from < planned.length; from += chapter) {
       const rest = planned.slice(from, from + chapter);
       using room = new DisposableStack();
-      const three = () => Array.from({ length: 3 }, () => smallDisk(DISK_MEGABYTES, (unmount) => room.defer(unmount))!);
+      const disk = rest.some(needsDevice) ? deviceDisk : smallDisk;
+      const three = () => Array.from({ length: 3 }, () => disk(DISK_MEGABYTES, (unmount) => room.defer(unmount))!);
       const disks = rest.some(needsDisk) ? { members: three(), servers: three() } : undefined;
       await using own = owned();
       const cluster = await startCluster({ own, program, hosts, disks, timing, seed });

@@ -1,6 +1,9 @@
-/** A disk of a test's own that can be filled, freed and made read-only. Only root may mount one; elsewhere that is said aloud. */
+/**
+ * A disk of a test's own that can be filled, freed and made read-only, or that forgets what was not flushed. Only root may mount one;
+ * elsewhere that is said aloud.
+ */
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -13,11 +16,62 @@ export interface SmallDisk {
   remount(how: "ro" | "rw"): void;
 }
 
-/** Undefined where no disk can be mounted; in CI that is a failure. `atEnd` is `onTestFinished`, or collects what a soak undoes. */
-export function smallDisk(megabytes: number, atEnd: (undo: () => void) => void): SmallDisk | undefined {
+/** On a device of its own. */
+export interface DeviceDisk extends SmallDisk {
+  /** The power is cut and comes back: whatever was not flushed is gone. Nobody may have files open there. */
+  losePower(): void;
+}
+
+/** `onTestFinished`, or collects what a soak undoes. */
+type AtEnd = (undo: () => void) => void;
+
+const run = (program: string, ...args: readonly string[]) => void execFileSync(program, args, { stdio: "pipe" });
+
+/** Undefined where no disk can be mounted; in CI that is a failure. */
+export const smallDisk = (megabytes: number, atEnd: AtEnd): SmallDisk | undefined =>
+  mounted((folder) => run("mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder), atEnd);
+
+/** The call that stops a file system at once, without a last flush, and its kind that writes no journal either. */
+const STOP_NOW = "import fcntl, os, sys; fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587D, b'\\2\\0\\0\\0')";
+
+/** The same as a file system on a device. */
+export function deviceDisk(megabytes: number, atEnd: AtEnd): DeviceDisk | undefined {
+  const image = (folder: string) => `${folder}.image`;
+  const mount = (folder: string) => run("mount", "-o", "loop", image(folder), folder);
+  const make = (folder: string) => {
+    writeFileSync(image(folder), "");
+    truncateSync(image(folder), megabytes * 2 ** 20);
+    run("mkfs.ext4", "-q", "-m", "0", image(folder));
+    // Programs on hosts of their own have a copy of every mount. On top of one that is shared theirs goes when ours does: the device is free.
+    run("mount", "--bind", folder, folder);
+    run("mount", "--make-shared", folder);
+    mount(folder);
+  };
+  const disk = mounted(make, atEnd, (folder) => {
+    run("umount", "-l", folder);
+    rmSync(image(folder));
+  });
+  return (
+    disk && {
+      ...disk,
+      losePower() {
+        run("python3", "-c", STOP_NOW, disk.folder);
+        run("umount", disk.folder);
+        mount(disk.folder);
+      },
+    }
+  );
+}
+
+/** Files are in the folder that is mounted last; `after` undoes what came before it. */
+function mounted(
+  mount: (folder: string) => void,
+  atEnd: AtEnd,
+  after: (folder: string) => void = () => {},
+): SmallDisk | undefined {
   const folder = mkdtempSync(join(tmpdir(), "ringrift-disk-"));
   try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder], { stdio: "pipe" });
+    mount(folder);
   } catch (thrown) {
     rmSync(folder, { recursive: true });
     if (process.env.CI === "true") throw thrown;
@@ -25,7 +79,8 @@ export function smallDisk(megabytes: number, atEnd: (undo: () => void) => void):
     return undefined;
   }
   atEnd(() => {
-    execFileSync("umount", ["-l", folder]);
+    run("umount", "-l", folder);
+    after(folder);
     rmSync(folder, { recursive: true });
   });
   const filler = join(folder, "filler");
@@ -44,6 +99,6 @@ export function smallDisk(megabytes: number, atEnd: (undo: () => void) => void):
         }
       rmSync(spare, { force: true });
     },
-    remount: (how) => void execFileSync("mount", ["-o", `remount,${how}`, folder], { stdio: "pipe" }),
+    remount: (how) => run("mount", "-o", `remount,${how}`, folder),
   };
 }

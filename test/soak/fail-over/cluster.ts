@@ -10,7 +10,7 @@ import { type Host, startedOn } from "../../support/hosts.ts";
 import { type NatsServer, natsServers } from "../../support/nats-servers.ts";
 import { patience, until } from "../../support/patience.ts";
 import type { Owned, Started } from "../../support/process.ts";
-import type { SmallDisk } from "../../support/small-disk.ts";
+import type { DeviceDisk, SmallDisk } from "../../support/small-disk.ts";
 import type { LogAudit } from "./log-audit.ts";
 
 export const NAMES = ["a", "b", "c"] as const;
@@ -82,10 +82,13 @@ function lifeOf(name: Name, process: Started): Life {
   };
 }
 
+/** Only one on a device loses what was not flushed. */
+type Disk = SmallDisk & Partial<DeviceDisk>;
+
 /** What a member and the server beside it write on; each of them on its own. */
 export interface Disks {
-  readonly members: readonly SmallDisk[];
-  readonly servers: readonly SmallDisk[];
+  readonly members: readonly Disk[];
+  readonly servers: readonly Disk[];
 }
 
 export interface Cluster {

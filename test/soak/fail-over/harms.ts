@@ -7,7 +7,7 @@ import { pick, type Random } from "../../../src/kernel/index.ts";
 import type { Host } from "../../support/hosts.ts";
 import { until } from "../../support/patience.ts";
 import type { SmallDisk } from "../../support/small-disk.ts";
-import { type Cluster, DATABASE, type Life, NAMES } from "./cluster.ts";
+import { type Cluster, DATABASE, type Life, NAMES, type Name } from "./cluster.ts";
 
 /** Each is done to a cluster that works, and has ended by the time that it resolves. */
 type Act = (cluster: Cluster, random: Random) => Promise<void>;
@@ -51,6 +51,33 @@ const machine: Act = async (cluster) => {
   await followed(cluster, leader);
   server.start();
   cluster.start(leader.name);
+};
+
+/** Machines lose their power at once: members and servers die, and their disks have only what was flushed. */
+async function losePower(cluster: Cluster, names: readonly Name[]): Promise<void> {
+  const { servers, disks, members } = cluster;
+  const places = names.map((name) => NAMES.indexOf(name));
+  await Promise.all([
+    ...names.map((name) => members.get(name)!.process.killNow()),
+    ...places.map((i) => servers[i]!.process().killNow()),
+  ]);
+  for (const i of places) for (const disk of [disks!.members[i]!, disks!.servers[i]!]) disk.losePower!();
+  for (const name of names) members.delete(name);
+}
+
+const powerOfLeader: Act = async (cluster) => {
+  const leader = await cluster.whoLeads();
+  await losePower(cluster, [leader.name]);
+  await followed(cluster, leader);
+  cluster.servers[NAMES.indexOf(leader.name)]!.start();
+  cluster.start(leader.name);
+};
+
+const powerOfAll: Act = async (cluster) => {
+  await cluster.whoLeads();
+  await losePower(cluster, NAMES);
+  for (const one of cluster.servers) one.start();
+  for (const name of NAMES) cluster.start(name);
 };
 
 const stopped: Act = async (cluster) => {
@@ -134,6 +161,8 @@ const leaderFull: Act = async (cluster) => {
 };
 
 const standbyFull: Act = async (cluster, random) => {
+  // One that was harmed before has come back: a program that finds no room while it starts ends.
+  await cluster.allFollow();
   const standby = await standbyOf(cluster, random);
   diskOf(cluster, standby).fill();
   await pause(2_000);
@@ -243,6 +272,8 @@ export const HARMS = {
   }),
   cut_one_way: cut((cluster, leader, random) => whole(hostOf(cluster, leader), random.next() < 0.5 ? "in" : "out")),
   cut_flapping: flapping,
+  power_leader: powerOfLeader,
+  power_all: powerOfAll,
   disk_leader: leaderFull,
   disk_standby: standbyFull,
   disk_server: serverFull,
@@ -252,7 +283,8 @@ export const HARMS = {
 } as const satisfies Readonly<Record<string, Act>>;
 
 export type Harm = keyof typeof HARMS;
-export const needsDisk = (harm: Harm): boolean => harm.startsWith("disk_");
+export const needsDevice = (harm: Harm): boolean => harm.startsWith("power_");
+export const needsDisk = (harm: Harm): boolean => harm.startsWith("disk_") || needsDevice(harm);
 export const isPartition = (harm: Harm): boolean => harm.startsWith("cut_");
 
 const machineMs = () => Number(process.hrtime.bigint() / 1_000_000n);
