@@ -290,4 +290,8 @@ test("what begins a new generation goes on in a new log with the same rows; neit
   expect(() => reopened.replay(old.entries().slice(1))).toThrow(/generation 1, not of 2/);
   const early = member(newLog(), "c");
   expect(() => early.replica.replay(anew.entries())).toThrow(/generation 2, not of 1/);
+  // Another copy that has begun the same generation is another beginning.
+  beginGeneration(a.replica.db);
+  const rival = openReplica(a.replica.db, { ...CLUSTER, generation: 2 });
+  expect(() => rival.replay(anew.entries())).toThrow(/follows another entry 0/);
 });

@@ -2,6 +2,7 @@
  * A database that is one of several equal ones. It knows the entry of the log that it has come to, and takes the next: whole, once, and
  * only if it belongs there. Whatever does not belong stops it with its reason; it never skips and never guesses.
  */
+import { randomBytes } from "node:crypto";
 import { constants, type DatabaseSync } from "node:sqlite";
 import { constants as zlib, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { SchemaSteps } from "../../../cluster/index.ts";
@@ -130,11 +131,16 @@ export const removeReplica = (db: DatabaseSync): void =>
     DROP TABLE IF EXISTS replica_checks; DROP TABLE IF EXISTS replica_terms;
     DROP TABLE IF EXISTS replica_step_downs; COMMIT;`);
 
-/** The same rows as the beginning of a log of a new generation: entries of the one before are refused from here on. */
+/**
+ * The same rows as the beginning of a log of a new generation: entries of the one before are refused from here on. The first entry must
+ * name this beginning: two copies may both have become the same generation, and each must refuse the log of the other.
+ */
 export function beginGeneration(db: DatabaseSync): LogPosition {
   db.exec("BEGIN IMMEDIATE");
   try {
-    db.prepare("UPDATE replica_position SET generation = generation + 1, seq = 0, chain = ?").run(NO_ENTRY);
+    db.prepare("UPDATE replica_position SET generation = generation + 1, seq = 0, chain = ?").run(
+      randomBytes(32).toString("hex"),
+    );
     // What they say is said of entries that are not there any more.
     db.exec("DELETE FROM replica_checks; DELETE FROM replica_terms; COMMIT");
   } catch (thrown) {
