@@ -152,8 +152,12 @@ export function beginGeneration(db: DatabaseSync): LogPosition {
 
 /** Begins at the start of the log, unless the database says where it is. */
 export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOptions): Replica {
-  db.exec(CREATE);
-  db.prepare("INSERT OR IGNORE INTO replica_position VALUES (1, ?, ?, 0, 0, ?)").run(cluster, generation, NO_ENTRY);
+  try {
+    db.exec(CREATE);
+    db.prepare("INSERT OR IGNORE INTO replica_position VALUES (1, ?, ?, 0, 0, ?)").run(cluster, generation, NO_ENTRY);
+  } catch (thrown) {
+    throw translateFault(thrown);
+  }
   const keyless = tablesWithoutKey(db);
   assert(keyless.length === 0, `every table has a key: ${keyless.join(", ")}`);
   const read = db.prepare("SELECT cluster, generation, seq, term, chain FROM replica_position");

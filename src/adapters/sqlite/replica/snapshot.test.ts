@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { owned } from "../../../../test/support/process.ts";
 import { simulatedLog } from "../../../../test/support/simulated-log.ts";
+import { smallDisk } from "../../../../test/support/small-disk.ts";
 import { systemClock } from "../../../kernel/index.ts";
 import { defineOperation, defineStoreModule } from "../../../router/index.ts";
-import { openWriter } from "../writer.ts";
+import { openDatabase, openWriter } from "../writer.ts";
 import { rowsDigest } from "./digests.ts";
 import { openReplica } from "./replica.ts";
 import { installSnapshot, takeSnapshot } from "./snapshot.ts";
@@ -89,4 +90,23 @@ test("a flipped bit, a missing end and another file are refused, and what is her
     code: "SNAPSHOT_OLD",
   });
   expect(open("new.db").replica.position()).toEqual(newer.position);
+});
+
+test("a replica that is opened on a full disk is refused with a code, and opens once there is room", () => {
+  const disk = smallDisk(4, onTestFinished);
+  if (disk === undefined) return;
+  const path = join(disk.folder, "replica.db");
+  openWriter(path, modules).close();
+  const open = () => {
+    const db = openDatabase(path);
+    try {
+      return openReplica(db, CLUSTER).position();
+    } finally {
+      db.close();
+    }
+  };
+  disk.fill(65_536);
+  expect(open).toThrow(expect.objectContaining({ name: "OperatingError", code: "STORE_FULL" }));
+  disk.free();
+  expect(open()).toMatchObject({ seq: 0 });
 });
