@@ -5,7 +5,13 @@
  * term is left in the next. What acts outside of the database asks `trustedUntil` first.
  */
 import { aborted, type Clock, type Log, OperatingError, sleep } from "../../kernel/index.ts";
-import { decodeEntry, isStoreTrouble, type ReplicatedLog, type StoredEntry } from "../../router/index.ts";
+import {
+  decodeEntry,
+  isStoreTrouble,
+  type LogPosition,
+  type ReplicatedLog,
+  type StoredEntry,
+} from "../../router/index.ts";
 import { campaignAt, hasLostEntries, isBeatDue, type LeaseTiming, type SeenLast, trustedUntil } from "./decide.ts";
 import { type RefusedEntry, readStepDown, writeStepDown } from "./members.ts";
 import type { ReplicaPort, Term, TermWriter } from "./replica.port.ts";
@@ -68,6 +74,13 @@ const lostEntries = (seq: number, last: number): OperatingError =>
     },
   );
 
+const begunAnew = (own: number, generation: number): OperatingError =>
+  OperatingError.conflict(
+    "LOG_BEGUN_ANEW",
+    `the replicated log is of generation ${generation}, and this replica of ${own}: the cluster was begun anew without it`,
+    { hint: "Run 'ringrift cluster join' on this machine again: it takes a copy of the leader's database." },
+  );
+
 /** Why a process that ends in order hands over. */
 const STOPS = "its process ends in order";
 const MAX_SEEN = 10;
@@ -101,6 +114,25 @@ export function startLeadership(options: LeadershipOptions): Leadership {
         await sleep(clock, DISK_AGAIN_MS, signal).catch(() => {});
       }
     }
+  }
+
+  /** The log ends before what is here: entries are gone, or it is that of a cluster that was begun anew. */
+  async function whyBehind({ seq, generation: own }: LogPosition, last: number): Promise<OperatingError> {
+    const late = new AbortController();
+    clock.after(timing.leaseMs, () => late.abort());
+    try {
+      for await (const { bytes } of log.follow(
+        Math.max(0, last - 1),
+        AbortSignal.any([stopping.signal, late.signal]),
+      )) {
+        const { generation } = decodeEntry(bytes).header;
+        if (generation !== own) return begunAnew(own, generation);
+        break;
+      }
+    } catch {
+      // Whatever is wrong with it, it is not what was acknowledged here.
+    }
+    return lostEntries(seq, last);
   }
 
   /** Follows until it has won a term. Entries are taken one after the other, and none while it tries to win. */
@@ -153,7 +185,7 @@ export function startLeadership(options: LeadershipOptions): Leadership {
         role = "follower";
         if (claimed.claim === "lost" && claimed.last !== undefined) {
           seenLasts = [...seenLasts, { at: clock.monotonic(), last: claimed.last, by: claimed.by }].slice(-MAX_SEEN);
-          if (hasLostEntries(at.seq, seenLasts, clock.monotonic(), timing)) throw lostEntries(at.seq, claimed.last);
+          if (hasLostEntries(at.seq, seenLasts, clock.monotonic(), timing)) throw await whyBehind(at, claimed.last);
         }
         silence = { heardAt: clock.monotonic(), isOffered: false };
         offered = new AbortController();

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { memoryWriter } from "../../../src/adapters/sqlite/in-thread-store.ts";
-import { openReplica } from "../../../src/adapters/sqlite/replica/replica.ts";
+import { beginGeneration, openReplica, type Replica } from "../../../src/adapters/sqlite/replica/replica.ts";
 import { replicaPort } from "../../../src/adapters/sqlite/replica/term-writer.ts";
 import { startLeadership } from "../../../src/cluster/leadership/leadership.ts";
 import { readStepDown } from "../../../src/cluster/leadership/members.ts";
@@ -11,8 +11,11 @@ import { simulatedLog } from "../../support/simulated-log.ts";
 const CLUSTER = { cluster: "games", generation: 1 };
 const timing = { leaseMs: 120_000, marginMs: 1_000, beatMs: 10, headStartMs: 0 };
 
-function member(log: ReturnType<typeof simulatedLog>, name: string) {
-  const replica = openReplica(memoryWriter([]).db, CLUSTER);
+function member(
+  log: ReturnType<typeof simulatedLog>,
+  name: string,
+  replica = openReplica(memoryWriter([]).db, CLUSTER),
+) {
   let sent = 0;
   const nextId = () => {
     sent += 1;
@@ -23,8 +26,8 @@ function member(log: ReturnType<typeof simulatedLog>, name: string) {
   return { replica, port, way };
 }
 
-function leading(log: ReturnType<typeof simulatedLog>, name: string, leaseMs: number) {
-  const { replica, port, way } = member(log, name);
+function leading(log: ReturnType<typeof simulatedLog>, name: string, leaseMs: number, before?: Replica) {
+  const { replica, port, way } = member(log, name, before);
   let trustedUntil = () => 0;
   const life = startLeadership({
     ...{ replica: port, log: way, clock: systemClock(), logLines: silentLog(), boot: name, node: name },
@@ -78,4 +81,23 @@ test("a term that is handed over says to whom and why, on every replica, also af
   const [newest] = again.terms(10).filter(({ term }) => term === 1);
   expect(readStepDown(newest!.stepDown!)).toEqual({ to: "b", reason: "upgrade" });
   expect(a.life.refused()).toBeNull();
+});
+
+test("one that was left behind when the cluster was begun anew is told to join, not that entries are gone", async () => {
+  const newLog = () => simulatedLog({ clock: systemClock(), answerMs: 1_000 });
+  const old = newLog();
+  const a = member(old, "a");
+  const b = member(old, "b");
+  await a.port.claim({ ...CLUSTER, term: 1, boot: "a", node: "a" });
+  b.replica.replay(old.entries());
+  const lease = { trustedUntil: () => Number.POSITIVE_INFINITY, onAccepted() {} };
+  const writer = a.port.open({ ...CLUSTER, term: 1, boot: "a", node: "a" }, lease);
+  for (let i = 0; i < 3; i += 1) await writer.append("beat");
+  await writer.end("its machine is thought to be lost");
+  beginGeneration(b.replica.db);
+  const anew = newLog();
+  const survivor = member(anew, "b", openReplica(b.replica.db, { ...CLUSTER, generation: 2 }));
+  await survivor.port.claim({ ...CLUSTER, generation: 2, term: 2, boot: "b", node: "b" });
+  const { life } = leading(anew, "a", 50, a.replica);
+  await expect(life.running).rejects.toMatchObject({ code: "LOG_BEGUN_ANEW" });
 });
