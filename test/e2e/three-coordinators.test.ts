@@ -253,20 +253,9 @@ test(
     expect(left).toBe("a");
     // All rows are equal, and the lead is handed over in peace.
     const third = standbys.find(({ machine: { name } }) => name !== second.machine.name)!;
-    const check = JSON.parse(await second.machine.done("cluster", "verify", "--json"));
-    interface Shown {
-      readonly members: readonly { readonly name: string }[];
-      readonly checks: readonly { readonly seq: number; readonly digest: string }[];
-    }
-    let shown: Shown | undefined;
-    await until(
-      async () => {
-        shown = (await json(third.url, "/v1/cluster", asOperator)) as Shown;
-        return shown.members.length === 2 && shown.checks.some(({ seq }) => seq === check.seq);
-      },
-      () => `the other one shows ${JSON.stringify(shown)}`,
-    );
-    expect(shown!.checks.find(({ seq }) => seq === check.seq)?.digest).toBe(check.digest);
+    expect(JSON.parse(await second.machine.done("cluster", "verify", "--json"))).toMatchObject({
+      members: [{ name: third.machine.name, same_rows: true }],
+    });
     await second.machine.done("cluster", "step-down", "--to", third.machine.name, "--reason", "upgrade");
     await third.started.waitForLine(/^leads term (\d+) /);
     expect(JSON.parse(await second.machine.done("cluster", "status", "--json"))).toMatchObject({
@@ -285,13 +274,32 @@ test(
     const engineOfC = c.run("cluster", "engine", "run");
     await engineOfC.waitForLine(/^ready: /);
     const refused = async (machine: Machine, code: string, ...args: string[]) => {
-      const { code: exit, out, err } = await machine.told("cluster", ...args, "--json");
-      expect(exit).not.toBe(0);
-      expect(out + err).toContain(code);
+      let told = "";
+      // A server that has just come back may be in the middle of an election.
+      await until(
+        async () => {
+          const { code: exit, out, err } = await machine.told("cluster", ...args, "--json");
+          expect(exit).not.toBe(0);
+          told = out + err;
+          return !told.includes("LOG_UNAVAILABLE");
+        },
+        () => told,
+      );
+      expect(told).toContain(code);
     };
     await refused(second.machine, "LOG_EXISTS", "recover", "--from-this-replica", "--confirm", status.cluster);
+    // The lone survivor begins anew from its own folder; and so does a copy, into an empty one.
+    const anewHere = ["--replace-log", "--confirm", status.cluster] as const;
+    const recovered = await second.machine.done("cluster", "recover", "--from-this-replica", ...anewHere, "--json");
+    expect(JSON.parse(recovered)).toMatchObject({ generation: 2, seq: 0, applied: true });
     await refused(a, "NOT_CONFIRMED", "restore", saved, "--replace-log");
-    await a.done("cluster", "restore", saved, "--replace-log", "--confirm", status.cluster);
+    const bytes = readFileSync(saved);
+    const bent = Buffer.from(bytes);
+    bent[bent.length >> 1]! ^= 1;
+    writeFileSync(saved, bent);
+    await refused(a, "SNAPSHOT_DAMAGED", "restore", saved, ...anewHere);
+    writeFileSync(saved, bytes);
+    await a.done("cluster", "restore", saved, ...anewHere);
     const anew = await a.up();
     await anew.started.waitForLine(/^leads term (\d+) /);
     expect(await json(anew.url, "/v1/cluster", asOperator)).toMatchObject({

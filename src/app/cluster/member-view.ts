@@ -12,6 +12,7 @@ import {
   knownMembers,
   type Leadership,
   type LeaderView,
+  outvotedAt,
   readStepDown,
   readTermAbout,
 } from "../../cluster/leadership/index.ts";
@@ -70,6 +71,12 @@ export function createMemberView(options: MemberViewOptions) {
     },
     /** Whether another may try to lead first. */
     givesWay: (): boolean => !isPreferred && isPreferredThere(book.list(), name),
+    /** Why it must not lead: the others have other rows. */
+    damage(): string | undefined {
+      const others = book.list().filter((one) => one.name !== name);
+      const seq = outvotedAt(replica.checks(), others);
+      return seq === undefined ? undefined : `its rows at entry ${seq} are not those of the others`;
+    },
     /** How the servers of the log are, from now on. */
     async lookAtEngine(): Promise<void> {
       engine = await log.health().catch(() => null);

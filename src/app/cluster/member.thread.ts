@@ -9,7 +9,7 @@ import { awaitJetStreamLog } from "../../adapters/nats/jetstream-log.ts";
 import { portable } from "../../adapters/sqlite/portable-error.ts";
 import { openReplica, positionIn } from "../../adapters/sqlite/replica/replica.ts";
 import { replicaPort } from "../../adapters/sqlite/replica/term-writer.ts";
-import { missingSteps, openDatabase } from "../../adapters/sqlite/writer.ts";
+import { missingSteps, openDatabase, openReader } from "../../adapters/sqlite/writer.ts";
 import { encodeMember, startLeadership, writeTermAbout } from "../../cluster/leadership/index.ts";
 import { isOperatingError, messageOf, OperatingError, systemClock } from "../../kernel/index.ts";
 import type { StoreModule } from "../../router/index.ts";
@@ -55,7 +55,7 @@ function openOwnReplica(path: string) {
     throw OperatingError.conflict("NOT_A_MEMBER", "this data folder belongs to no cluster of coordinators", {
       hint: "Run 'ringrift cluster init' on the first machine, or 'ringrift cluster join' on the others.",
     });
-  return { db, replica: openReplica(db, at) };
+  return { db, replica: openReplica(db, { ...at, openBeside: () => openReader(path) }) };
 }
 
 async function serve(port: NonNullable<typeof parentPort>, options: MemberThreadOptions): Promise<void> {
@@ -93,7 +93,7 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
   const life = startLeadership({
     replica: replicaPort({
       ...{ replica, modules: storeModules, log, clock, nextId },
-      unfit: () => unfitness(db, storeModules),
+      unfit: () => unfitness(db, storeModules) ?? view.damage(),
     }),
     ...{ log, clock, timing, boot, node: name, lead: desk.lead, givesWay: () => givesWay() },
     logLines: { info: logLine("info"), warn: logLine("warn") },
@@ -110,15 +110,20 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
     trusted[0] = until === 0 ? 0 : until + toShared;
     say({ type: "view", view: view.now() });
   };
+  const handOverIfDamaged = () => {
+    const damage = life.role() === "leader" ? view.damage() : undefined;
+    if (damage !== undefined) void life.stepDown(undefined, damage);
+  };
   const announce = () => {
-    const { cluster, role, term, seq, leader, refused, trouble } = view.now();
+    const { cluster, role, term, seq, leader, refused, trouble, checks } = view.now();
     const self = { name, boot, version, preferred: isPreferred };
     const news = { ...address, ...self, cluster, role, term, seq, refused, trouble };
-    log.members.announce(encodeMember({ ...news, leader: leader?.name ?? null }));
+    log.members.announce(encodeMember({ ...news, leader: leader?.name ?? null, check: checks[0] ?? null }));
   };
   const timers = [
     setInterval(show, SHOW_EVERY_MS),
     setInterval(announce, ANNOUNCE_EVERY_MS),
+    setInterval(handOverIfDamaged, ANNOUNCE_EVERY_MS),
     setInterval(view.lookAtEngine, ENGINE_EVERY_MS),
   ];
 
@@ -126,6 +131,7 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
     await life.stop();
     for (const timer of timers) clearInterval(timer);
     await log.close();
+    replica.stopLooking();
     db.close();
     port.close();
   };
@@ -134,6 +140,7 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
       "step-down": ({ to, reason }) => life.stepDown(to ?? undefined, reason),
       async verify() {
         await desk.need().writer.append("verify");
+        await replica.looked();
         return replica.checks()[0];
       },
       forget: ({ upTo }) => log.forget(upTo),

@@ -177,7 +177,7 @@ function registerEngine(cluster: Command, shell: Shell, readSettings: (given: Se
 const anewLine = ({ cluster, generation, seq }: Made, isDry: boolean): string =>
   isDry
     ? `${cluster} would begin generation ${generation} with what entry ${seq} came to; ${DRY}`
-    : `${cluster} begins generation ${generation} here. ${NEXT} Then join the others again, each with an empty folder.`;
+    : `${cluster} begins generation ${generation} here. ${NEXT} Then join the others again: their folders may stay.`;
 
 /** `ringrift cluster init`, `join` and `dissolve`: what is done to a folder on which nothing runs. */
 export function registerClusterSetup(

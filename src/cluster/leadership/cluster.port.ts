@@ -1,6 +1,6 @@
 /** What a coordinator that is one of several lets others see and do. */
 import type { LeaseTiming } from "./decide.ts";
-import type { ClusterView } from "./members.ts";
+import type { ClusterView, RowsCheck } from "./members.ts";
 
 /** A copy of the database at one entry of the log, as a file that is gone once it was read. */
 export interface ClusterSnapshot {
@@ -24,7 +24,7 @@ export interface ClusterPort {
   /** Hands the lead to this member, or to whoever is first. */
   stepDown(to: string | undefined, reason: string): Promise<void>;
   /** Every replica writes down what its rows come to at one entry; gives what they come to here. */
-  verify(): Promise<{ readonly seq: number; readonly digest: string }>;
+  verify(): Promise<RowsCheck>;
   snapshot(): Promise<ClusterSnapshot>;
   /** The log need not have entries up to this number any more. */
   forget(upTo: number): Promise<void>;

@@ -13,7 +13,16 @@ const term = (number: number, node: string, stepDown: ClusterView["terms"][numbe
 });
 const heard = (name: string, more: Partial<HeardMember> = {}): HeardMember => ({
   ...{ name, boot: name, cluster: "c-1", role: "follower", term: 3, seq: 40, leader: "b", trouble: null },
-  ...{ url: "http://x", fingerprint: null, refused: null, preferred: false, version: "1", heardMsAgo: 100, ...more },
+  ...{
+    url: "http://x",
+    fingerprint: null,
+    refused: null,
+    preferred: false,
+    check: null,
+    version: "1",
+    heardMsAgo: 100,
+    ...more,
+  },
 });
 const view = (more: Partial<ClusterView> = {}): ClusterView => ({
   ...{ cluster: "c-1", generation: 1, name: "b", role: "leader", term: 3, seq: 42, trouble: null, checks: [] },

@@ -3,9 +3,11 @@ import {
   createMemberBook,
   decodeMember,
   encodeMember,
+  hasSameRows,
   isPreferredThere,
   knownMembers,
   type MemberNews,
+  outvotedAt,
   PRESENT_MS,
   readTermAbout,
   writeTermAbout,
@@ -13,7 +15,15 @@ import {
 
 const news = (name: string, more: Partial<MemberNews> = {}): MemberNews => ({
   ...{ name, boot: `boot-${name}`, cluster: "games", role: "follower", term: 3, seq: 7, leader: "a", trouble: null },
-  ...{ url: `https://${name}:8770`, fingerprint: null, refused: null, preferred: false, version: "1.0.0", ...more },
+  ...{
+    url: `https://${name}:8770`,
+    fingerprint: null,
+    refused: null,
+    preferred: false,
+    check: null,
+    version: "1.0.0",
+    ...more,
+  },
 });
 
 test("members are known by their last word, with how long ago that was", () => {
@@ -92,4 +102,27 @@ test("a preferred one is waited for while it is heard, and no longer", () => {
   expect(giveWay()).toEqual(["b"]);
   now = PRESENT_MS + 1;
   expect(giveWay()).toEqual([]);
+});
+
+test("rows are compared at the entry where a member last looked, and only where both have looked", () => {
+  const here = [
+    { seq: 9, digest: "x" },
+    { seq: 5, digest: "y" },
+  ];
+  const at = (check: MemberNews["check"]) => hasSameRows(here, { check });
+  expect([at({ seq: 9, digest: "x" }), at({ seq: 5, digest: "x" })]).toEqual([true, false]);
+  expect([at({ seq: 7, digest: "x" }), at(null), hasSameRows([], { check: null })]).toEqual([null, null, null]);
+});
+
+test("one that is alone with its rows is the damaged one; two that differ do not know which", () => {
+  const of = (digest: string, seq = 9) => ({ check: { seq, digest } });
+  const here = [
+    { seq: 9, digest: "x" },
+    { seq: 5, digest: "y" },
+  ];
+  expect(outvotedAt(here, [of("z"), of("z")])).toBe(9);
+  expect(outvotedAt(here, [of("z"), of("x")])).toBeUndefined();
+  expect(outvotedAt(here, [of("z"), { check: null }])).toBeUndefined();
+  expect(outvotedAt(here, [of("z"), of("z", 5)])).toBeUndefined();
+  expect(outvotedAt([], [of("z"), of("z")])).toBeUndefined();
 });

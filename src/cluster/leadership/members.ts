@@ -64,6 +64,11 @@ const refusedEntry = lazy(() =>
 /** An entry that somebody sent in the belief to lead, while another led already: the log refused it. */
 export type RefusedEntry = z.output<ReturnType<typeof refusedEntry>>;
 
+const rowsCheck = lazy(() => z.object({ seq: z.int().min(0), digest: z.string().max(100) }));
+
+/** What the rows of a replica came to at one entry. */
+export type RowsCheck = z.output<ReturnType<typeof rowsCheck>>;
+
 const memberNews = lazy(() =>
   address().extend({
     name,
@@ -80,6 +85,8 @@ const memberNews = lazy(() =>
     refused: refusedEntry().nullable().default(null),
     /** Whether it shall lead before the others; members of older versions do not say it. */
     preferred: z.boolean().default(false),
+    /** At the last entry that asked for it; null where none did. */
+    check: rowsCheck().nullable().default(null),
     version: z.string().max(100),
   }),
 );
@@ -130,6 +137,25 @@ export const PRESENT_MS = 5_000;
 export const isPreferredThere = (heard: readonly HeardMember[], name: string): boolean =>
   heard.some((one) => one.preferred && one.name !== name && one.heardMsAgo <= PRESENT_MS);
 
+/** Whether the rows of a member came to the same as here where it last looked; null where that is not known. */
+export function hasSameRows(here: readonly RowsCheck[], { check }: Pick<MemberNews, "check">): boolean | null {
+  const own = here.find(({ seq }) => seq === check?.seq);
+  return own === undefined ? null : own.digest === check?.digest;
+}
+
+/**
+ * The entry at which more others had other rows than had the same as here; undefined where that is not known. Such a replica is damaged:
+ * it must not lead, since those that are sound could not take what it changes.
+ */
+export function outvotedAt(
+  [newest]: readonly RowsCheck[],
+  others: readonly Pick<MemberNews, "check">[],
+): number | undefined {
+  const said = others.flatMap(({ check }) => (newest !== undefined && check?.seq === newest.seq ? [check] : []));
+  const same = said.filter(({ digest }) => digest === newest?.digest).length;
+  return said.length - same > same + 1 ? newest?.seq : undefined;
+}
+
 /**
  * Whoever is heard, and whoever belongs to the cluster and is silent; who has left is gone. One that was not heard since this process
  * began is known by its row alone, and silent whatever the clocks say.
@@ -146,7 +172,7 @@ export function knownMembers(
     .map(
       ({ name: row, url, fingerprint, seq, seen_at }): HeardMember => ({
         ...{ name: row, url, fingerprint, seq, boot: "", cluster: "", role: "follower", term: 0, leader: null },
-        ...{ trouble: null, refused: null, preferred: false, version: "" },
+        ...{ trouble: null, refused: null, preferred: false, check: null, version: "" },
         heardMsAgo: Math.max(2 * PRESENT_MS, now - seen_at),
       }),
     );
@@ -201,7 +227,7 @@ export interface ClusterView {
   /** The last entry of this member that the log refused since another led. */
   readonly refused: RefusedEntry | null;
   /** What the rows came to at the last `verify` entries, newest first. */
-  readonly checks: readonly { readonly seq: number; readonly digest: string }[];
+  readonly checks: readonly RowsCheck[];
   /** Null until a server has answered, and while none does. */
   readonly engine: EngineHealth | null;
 }

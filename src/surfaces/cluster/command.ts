@@ -6,6 +6,8 @@ import { ago, printable } from "../cli/text.ts";
 import { sentence } from "../cli/values.ts";
 import { type ClusterAnswer, getCluster, stepDown, verifyCluster } from "./wire.ts";
 
+const OTHER_ROWS = "other rows: the page Three coordinators says what to do";
+const ROWS = { true: "has the same rows", false: `has ${OTHER_ROWS}`, null: "has not said yet what its rows come to" };
 const DRY = "nothing was changed: this was a dry run";
 
 function memberLines({ members, name }: ClusterAnswer, shell: Shell): string[] {
@@ -75,6 +77,9 @@ function statusLines(cluster: ClusterAnswer, shell: Shell): string[] {
     engineLine(cluster, shell),
     ...(present < 2 ? [paint.yellow("no other coordinator would take over now")] : []),
     ...(trouble === null ? [] : [paint.yellow(`trouble: ${printable(trouble)}`)]),
+    ...members.flatMap((one) =>
+      one.same_rows === false ? [paint.red(`${printable(one.name)} has ${OTHER_ROWS}`)] : [],
+    ),
     ...endedLines(cluster, shell),
     "",
     ...memberLines(cluster, shell),
@@ -114,12 +119,15 @@ export function registerCluster(cluster: Command, shell: Shell): void {
     );
   cluster
     .command("verify")
-    .description("let every coordinator write down what its rows come to at one entry; 'status --json' shows them")
+    .description("compare the rows of all coordinators, each at the same entry of the log")
     .option("--dry-run", "only show what would happen")
     .action(({ dryRun }: { dryRun?: boolean }) =>
-      showAnswer(shell, verifyCluster, { body: { dry_run: dryRun ?? false } }, ({ seq, digest, applied }) =>
+      showAnswer(shell, verifyCluster, { body: { dry_run: dryRun ?? false } }, ({ seq, digest, members, applied }) =>
         applied
-          ? `entry ${seq}: the rows here come to ${digest}`
+          ? [
+              `entry ${seq}: the rows of the leader come to ${digest}`,
+              ...members.map((one) => `${printable(one.name)} ${ROWS[`${one.same_rows}`]}`),
+            ]
           : `all coordinators would compare their rows at the next entry; ${DRY}`,
       ),
     );

@@ -2,10 +2,12 @@ import {
   type ClusterPort,
   type ClusterView,
   dropCoordinator,
+  hasSameRows,
   leadersByDomain,
   PRESENT_MS,
+  type RowsCheck,
 } from "../../cluster/index.ts";
-import { messageOf, OperatingError } from "../../kernel/index.ts";
+import { type Clock, messageOf, OperatingError, sleep } from "../../kernel/index.ts";
 import type { MemberDesk, MemberStock } from "../../sync/index.ts";
 import { handle, type Route } from "../http/route.ts";
 import {
@@ -41,6 +43,7 @@ export function shownCluster(
       ...{ leader: one.leader, version: one.version, trouble: one.trouble },
       heard_seconds_ago: one.heardMsAgo / 1_000,
       present: one.heardMsAgo <= PRESENT_MS,
+      same_rows: hasSameRows(checks, one),
       files_lacking: lacking.get(one.name) ?? null,
     })),
     checks: [...checks],
@@ -82,9 +85,13 @@ function checkLeaver({ name: own, members }: ClusterView, names: readonly string
     });
 }
 
+const othersThere = ({ name, members }: ClusterView) =>
+  members.filter((one) => one.name !== name && one.heardMsAgo <= PRESENT_MS);
+
 /** Refuses to hand the lead to somebody who would not take it. */
-function checkSuccessor({ name, members }: ClusterView, to: string | undefined): void {
-  const others = members.filter((one) => one.name !== name && one.heardMsAgo <= PRESENT_MS);
+function checkSuccessor(view: ClusterView, to: string | undefined): void {
+  const { name } = view;
+  const others = othersThere(view);
   if (to === name) throw OperatingError.conflict("ALREADY_LEADS", `${name} leads already`);
   if (to !== undefined && !others.some((one) => one.name === to))
     throw OperatingError.notFound("UNKNOWN_MEMBER", `no coordinator '${to}' stands by`, {
@@ -94,6 +101,17 @@ function checkSuccessor({ name, members }: ClusterView, to: string | undefined):
     throw OperatingError.conflict("NO_STANDBY", "no other coordinator stands by: nobody would take over", {
       hint: "Start another one first: 'ringrift cluster members' lists them.",
     });
+}
+
+/** For so long the others are waited for, until they have looked at all their rows and said so. */
+const SAY_MS = 20_000;
+const LOOK_MS = 200;
+
+async function comparedWith(cluster: ClusterPort, clock: Clock, check: RowsCheck) {
+  const until = clock.monotonic() + SAY_MS;
+  const isMissing = () => othersThere(cluster.view()).some((one) => (one.check?.seq ?? 0) < check.seq);
+  while (isMissing() && clock.monotonic() < until) await sleep(clock, LOOK_MS);
+  return othersThere(cluster.view()).map((one) => ({ name: one.name, same_rows: hasSameRows([check], one) }));
 }
 
 export const clusterRoutes: readonly Route[] = [
@@ -123,8 +141,9 @@ export const clusterRoutes: readonly Route[] = [
   }),
   handle(verifyCluster, async ({ ports, body: { dry_run } }) => {
     const cluster = need(ports.cluster);
-    if (dry_run) return { seq: null, digest: null, applied: false };
-    return { ...(await cluster.verify()), applied: true };
+    if (dry_run) return { seq: null, digest: null, members: [], applied: false };
+    const check = await cluster.verify();
+    return { ...check, members: await comparedWith(cluster, ports.clock, check), applied: true };
   }),
   handle(tellFiles, async ({ ports, body: { name, held, gone, confirmed, lacking } }) => {
     const desk = needFiles(ports.memberFiles);

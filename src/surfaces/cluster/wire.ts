@@ -8,6 +8,13 @@ const role = lazy(() => z.enum(["leader", "follower", "candidate", "offline"]));
 const domain = lazy(() => z.string().nullable());
 const seq = lazy(() => z.int().describe("Number of the last entry of the shared log that is on its disk."));
 
+const sameRows = lazy(() =>
+  z
+    .boolean()
+    .nullable()
+    .describe("Whether its rows came to the same as here where it last looked; null where that is not known."),
+);
+
 const leader = lazy(() =>
   z
     .object({
@@ -34,7 +41,8 @@ const member = lazy(() =>
       version: z.string(),
       trouble: z.string().nullable(),
       heard_seconds_ago: z.number(),
-      present: z.boolean().describe("It was heard within the time of a lease."),
+      present: z.boolean().describe("It was heard a moment ago."),
+      same_rows: sameRows(),
       files_lacking: z
         .int()
         .nullable()
@@ -108,8 +116,14 @@ export const verifyCluster = defineRoute("verifyCluster", "POST /v1/cluster/veri
   tag,
   summary: "Lets every coordinator write down what its rows come to at one entry of the log.",
   body: () => z.strictObject({ dry_run: dryRun }),
-  about: "The entry, and what the rows of the leader come to.",
-  answer: () => z.object({ seq: z.int().nullable(), digest: z.string().nullable(), applied: z.boolean() }),
+  about: "The entry, what the rows of the leader come to, and whether those of the others come to the same.",
+  answer: () =>
+    z.object({
+      seq: z.int().nullable(),
+      digest: z.string().nullable(),
+      members: z.array(z.object({ name: z.string(), same_rows: sameRows() })).describe("The others that are there."),
+      applied: z.boolean(),
+    }),
 });
 
 const hash = lazy(() => z.string().regex(/^[0-9a-f]{64}$/));

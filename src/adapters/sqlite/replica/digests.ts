@@ -51,9 +51,11 @@ export const tablesWithoutKey = (db: DatabaseSync): string[] =>
     .filter(({ type, name }) => type === "table" && keyOf(db, name).length === 0)
     .map(({ name }) => name);
 
-/** Reads every row: for tests, and for a thread of its own. */
-export function rowsDigest(db: DatabaseSync): string {
+/** Reads every row, and pauses after some of them. */
+const ROWS_AT_ONCE = 256;
+export function* rowsDigestSteps(db: DatabaseSync): Generator<undefined, string> {
   const digest = createHash("sha256");
+  let rows = 0;
   const counted = countedTables(db);
   for (const { type, name } of schemaRows(db)) {
     if (type !== "table" || counted.has(name)) continue;
@@ -61,13 +63,25 @@ export function rowsDigest(db: DatabaseSync): string {
     const statement = db.prepare(`SELECT * FROM ${quoted(name)} ORDER BY ${keyOf(db, name).map(quoted).join(", ")}`);
     statement.setReturnArrays(true);
     statement.setReadBigInts(true);
-    for (const row of statement.iterate() as unknown as Iterable<unknown[]>)
+    for (const row of statement.iterate() as unknown as Iterable<unknown[]>) {
       digest.update(
         JSON.stringify(row, (_, value: unknown) => {
           if (typeof value === "bigint") return `${value}n`;
           return value instanceof Uint8Array ? `0x${Buffer.from(value).toString("hex")}` : value;
         }),
       );
+      rows += 1;
+      if (rows % ROWS_AT_ONCE === 0) yield undefined;
+    }
   }
   return digest.digest("hex");
+}
+
+/** The same without a pause: for few rows, and for whoever has nothing else to do. */
+export function rowsDigest(db: DatabaseSync): string {
+  const steps = rowsDigestSteps(db);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
 }

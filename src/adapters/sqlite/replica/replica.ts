@@ -17,6 +17,7 @@ import {
 } from "../../../router/index.ts";
 import { translateFault } from "../faults.ts";
 import { countedTables, rowsDigest, schemaDigest, tablesWithoutKey } from "./digests.ts";
+import { createLook } from "./look.ts";
 
 /** Bytes of a changeset before it was packed; more than one commit of the writer can make. */
 const MAX_CHANGES_BYTES = 2 ** 30;
@@ -107,8 +108,13 @@ export interface Replica {
   renewSchema(): void;
   /** The last leaderships, newest first. */
   terms(limit: number): readonly TermRow[];
-  /** What the rows come to at each `verify` entry. */
+  /** What the rows come to at each `verify` entry, newest first. */
   checks(): readonly { readonly seq: number; readonly digest: string }[];
+  /** Begins to look at the rows, right after whoever leads has committed such an entry. */
+  look(seq: number): void;
+  /** Resolves when no look at the rows is under way. */
+  looked(): Promise<void>;
+  stopLooking(): void;
 }
 
 /** Where a database stands in the log of its cluster; undefined for one that belongs to none. */
@@ -123,6 +129,8 @@ export function positionIn(db: DatabaseSync): LogPosition | undefined {
 export interface ReplicaOptions {
   readonly cluster: string;
   readonly generation: number;
+  /** Opens the same database for reading. Without it all rows are read at once when somebody asks what they come to. */
+  readonly openBeside?: () => DatabaseSync;
 }
 
 /** Makes it a database by itself again. */
@@ -151,7 +159,7 @@ export function beginGeneration(db: DatabaseSync): LogPosition {
 }
 
 /** Begins at the start of the log, unless the database says where it is. */
-export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOptions): Replica {
+export function openReplica(db: DatabaseSync, { cluster, generation, openBeside }: ReplicaOptions): Replica {
   try {
     db.exec(CREATE);
     db.prepare("INSERT OR IGNORE INTO replica_position VALUES (1, ?, ?, 0, 0, ?)").run(cluster, generation, NO_ENTRY);
@@ -164,6 +172,13 @@ export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOp
   const write = db.prepare("UPDATE replica_position SET seq = ?, term = ?, chain = ?");
   const check = db.prepare("INSERT OR REPLACE INTO replica_checks (seq, digest) VALUES (?, ?)");
   const trim = db.prepare("DELETE FROM replica_checks WHERE seq <= (SELECT max(seq) FROM replica_checks) - ?");
+  const keepCheck = (seq: number, digest: string) => {
+    check.run(seq, digest);
+    trim.run(MAX_CHECKS);
+  };
+  /** Found beside the writer, which may be in the middle of a transaction: written down with the next entry. */
+  const found: { readonly seq: number; readonly digest: string }[] = [];
+  const beside = openBeside && createLook(openBeside, (seq, digest) => void found.unshift({ seq, digest }));
   const current = (): LogPosition => ({ ...(read.get() as unknown as LogPosition) });
   let schema = schemaDigest(db);
   let counted = countedTables(db);
@@ -185,10 +200,8 @@ export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOp
       forgetHandOvers.run(header.term - MAX_TERMS);
     }
     if (header.kind === "step-down") handOver.run(header.term, Buffer.from(body).toString());
-    if (header.kind === "verify") {
-      check.run(seq, rowsDigest(db));
-      trim.run(MAX_CHECKS);
-    }
+    for (const one of found.splice(0)) keepCheck(one.seq, one.digest);
+    if (header.kind === "verify" && beside === undefined) keepCheck(seq, rowsDigest(db));
     write.run(seq, header.term, digest);
   };
 
@@ -230,6 +243,7 @@ export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOp
   const apply = (stored: StoredEntry, at: PositionRow): PositionRow => {
     const entry = { ...decodeEntry(stored.bytes), seq: stored.seq };
     const { header, body, seq, digest } = entry;
+    asked = header.kind === "verify" ? seq : undefined;
     const wrong = misfit(entry, at);
     if (wrong !== undefined) throw diverged(wrong);
     if (header.schema !== at.schema)
@@ -244,6 +258,9 @@ export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOp
     return { ...at, seq, term: header.term, chain: digest, schema: after };
   };
 
+  /** The last entry that was taken, if it asks what the rows come to. Others that ask before it are passed over. */
+  let asked: number | undefined;
+
   const inOneFlush = (entries: readonly StoredEntry[]): void => {
     db.exec("BEGIN IMMEDIATE");
     try {
@@ -255,6 +272,7 @@ export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOp
       if (db.isTransaction) db.exec("ROLLBACK");
       throw translateFault(thrown);
     }
+    if (asked !== undefined) beside?.begin(asked);
   };
 
   const keep = `INSERT INTO replica_sequences SELECT name, seq FROM sqlite_sequence WHERE true
@@ -294,6 +312,12 @@ export function openReplica(db: DatabaseSync, { cluster, generation }: ReplicaOp
       }
     },
     terms: (limit) => lastTerms.all(limit) as never,
-    checks: () => db.prepare("SELECT seq, digest FROM replica_checks ORDER BY seq DESC").all() as never,
+    checks: () => [
+      ...found,
+      ...(db.prepare("SELECT seq, digest FROM replica_checks ORDER BY seq DESC").all() as unknown as typeof found),
+    ],
+    look: (seq) => beside?.begin(seq),
+    looked: async () => beside?.done(),
+    stopLooking: () => beside?.stop(),
   };
 }

@@ -6,7 +6,7 @@ import { simulatedLog } from "../../../../test/support/simulated-log.ts";
 import { smallDisk } from "../../../../test/support/small-disk.ts";
 import { systemClock } from "../../../kernel/index.ts";
 import { defineOperation, defineStoreModule } from "../../../router/index.ts";
-import { openDatabase, openWriter } from "../writer.ts";
+import { openDatabase, openReader, openWriter } from "../writer.ts";
 import { rowsDigest } from "./digests.ts";
 import { openReplica } from "./replica.ts";
 import { installSnapshot, takeSnapshot } from "./snapshot.ts";
@@ -109,4 +109,36 @@ test("a replica that is opened on a full disk is refused with a code, and opens 
   expect(open).toThrow(expect.objectContaining({ name: "OperatingError", code: "STORE_FULL" }));
   disk.free();
   expect(open()).toMatchObject({ seq: 0 });
+});
+
+test("rows are looked at beside the writer, which goes on: they come to what they were at that entry", async () => {
+  const { log, open, at } = await world();
+  const path = at("big.db");
+  const { db } = openWriter(path, modules);
+  onTestFinished(() => db.close());
+  const replica = openReplica(db, { ...CLUSTER, openBeside: () => openReader(path) });
+  replica.replay(log.entries());
+  let sent = 0;
+  const nextId = () => {
+    sent += 1;
+    return `b.${sent}`;
+  };
+  const port = replicaPort({ replica, modules, log: log.connect(), clock: systemClock(), nextId });
+  const term = { ...CLUSTER, term: 2, boot: "b", node: "b" };
+  await port.claim(term);
+  const writer = port.open(term, { trustedUntil: () => Number.POSITIVE_INFINITY, onAccepted() {} });
+  const keys = Array.from({ length: 60_000 }, (_, i) => `note ${i}`);
+  await writer.apply([keys.map((key) => put({ key }))]);
+  const order: string[] = [];
+  await writer.append("verify");
+  const looked = replica.looked().then(() => order.push("looked"));
+  await writer.apply([[put({ key: "later" })]]);
+  order.push("written");
+  await looked;
+  expect(order).toEqual(["written", "looked"]);
+  // One that reads all rows at once, and has no more than them by then, finds the same.
+  const { replica: other } = open("other.db");
+  other.replay(log.entries());
+  expect(other.checks()).toEqual(replica.checks());
+  expect(replica.checks()).toHaveLength(1);
 });

@@ -140,6 +140,7 @@ function createTermWriter(options: TermWriterOptions, term: Term, lease: Lease):
       rollBack();
       throw endWith(`entry ${at.seq + 1} is in the log and could not be committed here (${messageOf(thrown)})`);
     }
+    if (kind === "verify") replica.look(at.seq + 1);
   };
 
   const inTransaction = async (body: () => Outcome[]): Promise<Outcome[]> => {
