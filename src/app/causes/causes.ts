@@ -53,16 +53,18 @@ const illNodes = (nodes: readonly NodeView[]): Cause[] =>
     .filter(({ state, health }) => isIll(health.condition) && state !== "left" && state !== "joined")
     .map(illNodeCause);
 
-/** What `/health` says: never better than the causes that are known. */
-export const healthWith = (health: SystemHealth, causes: readonly Cause[]) => ({
-  ...health,
-  status: health.status === "healthy" && !isWell(causes) ? ("degraded" as const) : health.status,
-  reasons: [
-    ...causes.filter(({ level, code }) => level !== "note" && code !== "health").map(({ what }) => what),
-    ...health.reasons,
-  ],
-  causes,
-});
+/** What `/health` says: never better than the causes that are known, and since they are there. */
+export function healthWith(health: SystemHealth, causes: readonly Cause[]) {
+  const troubles = causes.filter(({ level, code }) => level !== "note" && code !== "health");
+  const isWorse = health.status === "healthy" && !isWell(causes);
+  const times = troubles.flatMap(({ since }) => since ?? []);
+  return {
+    ...health,
+    ...(isWorse ? { status: "degraded" as const, since: times.length === 0 ? null : Math.min(...times) } : {}),
+    reasons: [...troubles.map(({ what }) => what), ...health.reasons],
+    causes,
+  };
+}
 
 export function createCauses(sources: CauseSources) {
   /** What keeps a unit from running: its own cause, or that of the one it waits for. */

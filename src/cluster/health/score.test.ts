@@ -41,7 +41,10 @@ describe("the score", () => {
     expect(parts.reduce((sum, { weight }) => sum + weight, 0)).toBeCloseTo(1);
     expect(parts[0]!.message).toBe("1 of 9 nodes are online; missing: c0, c1, c2, c3, c4 and 3 more");
     const late = scoreOf(facts({ nodes: { known: 2, online: 2, missing: [], late: ["box3"] } }));
-    expect(late.parts[0]).toMatchObject({ score: 100, message: "1 of 2 nodes are online; late: box3" });
+    expect(late.parts[0]).toMatchObject({
+      score: 100,
+      message: "1 of 2 nodes are online; late, not missing yet: box3",
+    });
   });
 
   const anyFacts = fc

@@ -57,7 +57,7 @@ const nodesPart = ({ known, online, missing, late }: HealthFacts["nodes"]): Heal
       : [
           `${online - late.length} of ${known} nodes are online`,
           ...(missing.length === 0 ? [] : [`missing: ${named(missing)}`]),
-          ...(late.length === 0 ? [] : [`late: ${named(late)}`]),
+          ...(late.length === 0 ? [] : [`late, not missing yet: ${named(late)}`]),
         ].join("; "),
 });
 

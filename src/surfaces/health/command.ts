@@ -48,14 +48,14 @@ function healthLines(report: Health, shell: Shell): string[] {
   ]);
   const isCause = (reason: string) => report.causes.some(({ what }) => what === reason);
   return [
-    color(paint.bold(`${mark} ${report.status}, ${score(report.score)} of 100`)) + since,
+    color(paint.bold(`${mark} ${report.status}`)) + since,
     ...(report.status === "unhealthy" ? ["  jobs are still handed out"] : []),
     ...troubleLines(
       report.causes.filter(({ code }) => code !== "health"),
       shell,
     ),
     ...report.reasons.filter((reason) => !isCause(reason)).map((reason) => `  ${color("·")} ${printable(reason)}`),
-    ...sectionLines("parts", parts, shell),
+    ...sectionLines(`parts: ${score(report.score)} of 100`, parts, shell),
     ...sectionLines("components with trouble", components, shell),
   ];
 }
