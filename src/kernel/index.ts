@@ -49,6 +49,7 @@ export { createIds, type Ids } from "./ids.ts";
 export { lazy, lazyTable } from "./lazy.ts";
 export { createLog, LOG_LEVELS, type Log, type LogLevel, type LogPlaces, silentLog } from "./log.ts";
 export { type LogFile, logPathOf, openLogFile, readLogLines } from "./log-files.ts";
+export { whenPinned } from "./pinned-certificate.ts";
 export { pick, type Random, seededRandom, systemRandom } from "./random.ts";
 export { createRecent, type Recent } from "./recent.ts";
 export { type BackoffPolicy, backoffMs, PEER_BACKOFF, retry } from "./retry.ts";

@@ -1,8 +1,7 @@
 /** Connections over TLS to whom we know. */
 import type { ClientRequest, Agent as HttpAgent } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
-import type { TLSSocket } from "node:tls";
-import { defined, OperatingError } from "../../kernel/index.ts";
+import { defined, OperatingError, whenPinned } from "../../kernel/index.ts";
 import { https } from "./node-http.ts";
 
 export interface TlsTrust {
@@ -12,30 +11,15 @@ export interface TlsTrust {
   readonly fingerprint?: string;
 }
 
-const normalFingerprint = (fingerprint: string): string => fingerprint.replace(/[^0-9a-f]/gi, "").toLowerCase();
-
 /** Who is there instead of whom we know: nothing was said to it. */
-const checkPinned = (socket: TLSSocket, wanted: string): Error | undefined => {
-  const found = normalFingerprint(socket.getPeerCertificate().fingerprint256 ?? "");
-  if (found === wanted) return undefined;
-  return OperatingError.denied("WRONG_CERTIFICATE", `the main process shows another certificate (${found || "none"})`, {
+const another = (found: string): Error =>
+  OperatingError.denied("WRONG_CERTIFICATE", `the main process shows another certificate (${found})`, {
     hint: "If it has a new certificate, join again with its --fingerprint. Otherwise somebody may be intercepting the connection.",
   });
-};
 
 /** Looks at the certificate of a request's connection; `then` runs once it is the right one. */
-export function afterCheck(outgoing: ClientRequest, fingerprint: string, then: () => void): void {
-  const wanted = normalFingerprint(fingerprint);
-  outgoing.once("socket", (socket) => {
-    const check = () => {
-      const wrong = checkPinned(socket as TLSSocket, wanted);
-      if (wrong !== undefined) outgoing.destroy(wrong);
-      else then();
-    };
-    if (socket.connecting) socket.prependOnceListener("secureConnect", check);
-    else check();
-  });
-}
+export const afterCheck = (outgoing: ClientRequest, fingerprint: string, then: () => void): void =>
+  whenPinned(outgoing, fingerprint, another, then);
 
 /** Host and port of an address. */
 export const placeOf = (url: string): { readonly host: string; readonly port: string | undefined } => {

@@ -1,8 +1,7 @@
 /** Requests to a node or the coordinator: proven, bounded, and with errors in the codes of this house. */
 import { Agent, type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
 import { Agent as TlsAgent, request as tlsRequest } from "node:https";
-import type { TLSSocket } from "node:tls";
-import { isOperatingError, kindOfStatus, messageOf, OperatingError } from "../../../kernel/index.ts";
+import { isOperatingError, kindOfStatus, messageOf, OperatingError, whenPinned } from "../../../kernel/index.ts";
 import type { Wanted } from "../../../sync/index.ts";
 import { textOf } from "../answer-text.ts";
 import { rawAnswer } from "./raw-answer.ts";
@@ -61,13 +60,8 @@ function refusalIn(text: string, status: number, place: string): OperatingError 
   });
 }
 
-const checkPinned = (socket: TLSSocket, wanted: string): Error | undefined => {
-  const plain = (fingerprint: string) => fingerprint.replace(/[^0-9a-f]/gi, "").toLowerCase();
-  const found = plain(socket.getPeerCertificate().fingerprint256 ?? "");
-  return found === plain(wanted)
-    ? undefined
-    : OperatingError.denied("WRONG_CERTIFICATE", `another certificate is shown (${found || "none"})`);
-};
+const another = (found: string): Error =>
+  OperatingError.denied("WRONG_CERTIFICATE", `another certificate is shown (${found})`);
 
 /** Whom a connection over TLS is made to, before its certificate is looked at. */
 export const trustFor = ({ fingerprint, ca }: Pick<AskerOptions, "fingerprint" | "ca">) =>
@@ -75,15 +69,7 @@ export const trustFor = ({ fingerprint, ca }: Pick<AskerOptions, "fingerprint" |
 
 /** Ends a request to somebody who shows another certificate than the one that is right. */
 export function pinned(outgoing: ClientRequest, fingerprint: string | undefined): void {
-  if (fingerprint === undefined) return;
-  outgoing.once("socket", (socket) => {
-    const check = () => {
-      const wrong = checkPinned(socket as TLSSocket, fingerprint);
-      if (wrong !== undefined) outgoing.destroy(wrong);
-    };
-    if (socket.connecting) socket.prependOnceListener("secureConnect", check);
-    else check();
-  });
+  if (fingerprint !== undefined) whenPinned(outgoing, fingerprint, another);
 }
 
 export function createAsker({ url, place, fingerprint, ca, agent: given, prove }: AskerOptions): Asker {
