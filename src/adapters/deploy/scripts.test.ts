@@ -12,9 +12,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { hasProgram } from "../../../test/support/debian-programs.ts";
-import { ACTIVATE, PROBE, STOP_NODE } from "./scripts.ts";
+import { PATIENT } from "../../../test/support/patience.ts";
+import { ACTIVATE, PROBE, STOP_NODE, SUPERVISE } from "./scripts.ts";
 
 function hostWithSystemd() {
   const root = mkdtempSync(join(tmpdir(), "ringrift-systemd-"));
@@ -74,6 +75,47 @@ test("where there is systemd a release becomes a service that is enabled and sta
   expect(host.run(PROBE).stdout).toMatch(/current r2\nprevious r1\nrunning yes/);
   expect(host.run(STOP_NODE).status).toBe(0);
   expect(host.calls().at(-1)).toBe(`stop ${unit}`);
+});
+
+/** A worker that does nothing until it is ended, and says who it is as ours does. */
+const IDLE = `#!/bin/sh
+mkdir -p "$RINGRIFT_DATA_DIR/worker"
+echo $$ > "$RINGRIFT_DATA_DIR/worker/pid"
+while :; do sleep 0.1; done
+`;
+
+test("a worker that outlived its supervisor is ended before the next one starts", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "ringrift-supervised-"));
+  const run = (script: string, ...lines: readonly string[]) =>
+    // Nobody speaks to a systemd that the machine of the test may have.
+    spawnSync("sh", ["-c", script.replaceAll("/run/systemd/system", join(folder, "none"))], {
+      input: `${[folder, ...lines].join("\n")}\n`,
+      encoding: "utf8",
+    });
+  onTestFinished(() => {
+    run(STOP_NODE);
+    rmSync(folder, { recursive: true, force: true });
+  });
+  mkdirSync(join(folder, "releases/r1/bin"), { recursive: true });
+  mkdirSync(join(folder, "data"));
+  writeFileSync(join(folder, "releases/r1/node"), IDLE, { mode: 0o755 });
+  writeFileSync(join(folder, "releases/r1/supervise.sh"), SUPERVISE);
+  const pidIn = (name: string) => Number(readFileSync(join(folder, name), "utf8"));
+  const worker = (other = 0) =>
+    vi.waitFor(() => {
+      const pid = pidIn("data/worker/pid");
+      expect([0, other]).not.toContain(pid);
+      return pid;
+    }, PATIENT);
+  expect(run(ACTIVATE, "r1")).toMatchObject({ status: 0, stderr: "" });
+  const first = await worker();
+  process.kill(pidIn("node.pid"), "SIGKILL");
+  expect(() => process.kill(first, 0)).not.toThrow();
+  expect(run(ACTIVATE, "r1")).toMatchObject({ status: 0, stderr: "" });
+  expect(() => process.kill(first, 0)).toThrow(/ESRCH/);
+  const second = await worker(first);
+  expect(run(STOP_NODE).status).toBe(0);
+  expect(() => process.kill(second, 0)).toThrow(/ESRCH/);
 });
 
 test.skipIf(!hasProgram("systemd-analyze"))("systemd itself finds nothing wrong with that service", () => {

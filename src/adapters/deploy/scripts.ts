@@ -32,13 +32,16 @@ const READ = "set -eu; export LC_ALL=C; IFS= read -r F; ";
 const SYSTEMD = `has_systemd() { [ -d /run/systemd/system ] && [ "$(id -u)" = 0 ] && command -v systemctl >/dev/null 2>&1; }; `;
 const UNIT = `unit() { echo "ringrift-node-$(printf %s "$F" | cksum | cut -d' ' -f1)"; }; `;
 const RUNNING = `running() { if has_systemd; then systemctl is-active --quiet "$(unit)"; else [ -f "$F/node.pid" ] && kill -0 "$(cat "$F/node.pid")" 2>/dev/null; fi; }; `;
-const STOP = `stop() { if has_systemd; then systemctl stop "$(unit)" 2>/dev/null || true; elif running; then P="$(cat "$F/node.pid")"; kill -TERM "$P" 2>/dev/null || true; n=0; while kill -0 "$P" 2>/dev/null && [ $n -lt 300 ]; do sleep 0.2; n=$((n + 1)); done; kill -KILL "$P" 2>/dev/null || true; rm -f "$F/node.pid"; fi; }; `;
+const END = `end_process() { kill -TERM "$1" 2>/dev/null || true; n=0; while kill -0 "$1" 2>/dev/null && [ $n -lt 300 ]; do sleep 0.2; n=$((n + 1)); done; kill -KILL "$1" 2>/dev/null || true; }; `;
+/** A worker whose supervisor was killed goes on, and nobody else could have its folder. Its number alone proves nothing. */
+const ORPHANED = `orphaned() { [ -f "$F/data/worker/pid" ] && P="$(cat "$F/data/worker/pid")" && [ -r "/proc/$P/cmdline" ] && tr '\\0' '\\n' < "/proc/$P/cmdline" 2>/dev/null | grep -qxF "$F/current/bin/ringrift.js"; }; `;
+const STOP = `stop() { if has_systemd; then systemctl stop "$(unit)" 2>/dev/null || true; else if running; then end_process "$(cat "$F/node.pid")"; rm -f "$F/node.pid"; fi; if orphaned; then end_process "$P"; fi; fi; }; `;
 const START = `start() { if has_systemd; then
 printf '%s\\n' "[Unit]" "Description=RingRift node" "After=network-online.target" "[Service]" "Environment=RINGRIFT_DATA_DIR=$F/data" "EnvironmentFile=-$F/node.env" "ExecStart=$F/current/node $F/current/bin/ringrift.js worker" "Restart=on-failure" "RestartSec=5" "TimeoutStopSec=120" "KillMode=mixed" "[Install]" "WantedBy=multi-user.target" > "/etc/systemd/system/$(unit).service"
 systemctl daemon-reload; systemctl enable --quiet "$(unit)"; systemctl restart "$(unit)"
 else setsid sh "$F/current/supervise.sh" "$F" </dev/null >/dev/null 2>&1 & n=0; while ! running && [ $n -lt 50 ]; do sleep 0.1; n=$((n + 1)); done; fi; }; `;
 
-const WORLD = READ + SYSTEMD + UNIT + RUNNING + STOP + START;
+const WORLD = READ + SYSTEMD + UNIT + RUNNING + END + ORPHANED + STOP + START;
 
 /** Says how a host is: which release, whether it runs, who it is. */
 export const PROBE = `${WORLD}
