@@ -58,8 +58,15 @@ export async function run({ jobs = 8, loseHost = true }: SlurmOptions = {}) {
         .every(({ state }) => state === "gone"),
     );
     const starts = () => readFileSync(join(folder, "fleet", "rr-0", "data", "started"), "utf8").split("\n").length - 1;
+    const endAll = async (some: typeof made) => {
+      for (const { machine_id } of some) await provider.terminate(machine_id, signal);
+      for (const { machine_id } of some)
+        await until("the end", async () => ["gone", undefined].includes(await stateOf(machine_id)));
+    };
     let lostHost = false;
     if (loseHost) {
+      // Those that wait would have its place: SLURM lets a job that was put back wait for two minutes.
+      await endAll(made.slice(1));
       const before = starts();
       await cluster.hostDown();
       await until("that the loss is noticed", async () => (await stateOf(first.machine_id)) !== "running");
@@ -67,9 +74,7 @@ export async function run({ jobs = 8, loseHost = true }: SlurmOptions = {}) {
       await until("a start after the loss", async () => starts() > before);
       lostHost = true;
     }
-    for (const { machine_id } of made) await provider.terminate(machine_id, signal);
-    for (const { machine_id } of made)
-      await until("the end", async () => ["gone", undefined].includes(await stateOf(machine_id)));
+    await endAll(made);
     return { jobs, starts: starts(), lost_host: lostHost };
   } finally {
     for (const end of ends) await end();
