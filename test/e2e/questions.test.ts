@@ -380,6 +380,24 @@ describe("on the page", () => {
     }, PATIENT);
     expect(tab.troubles).toEqual([]);
   });
+
+  test("what needs you leads to where it is told, and so does each step on the way to a root", async () => {
+    if (browser === undefined) return;
+    const { page: seen, troubles } = tab;
+    const home = new URL(seen.url()).origin;
+    const linksOn = async (address: string, selector: string) => {
+      await look(seen, home + address);
+      return seen.$$eval(selector, (links) => links.map((link) => link.getAttribute("href")!));
+    };
+    const causes = await linksOn("/", "main .causes a");
+    expect(causes).toEqual(expect.arrayContaining(["/alerts", "/dead-letters", `/why/${HELD}`]));
+    const steps = await linksOn(`/why/${failedJob}`, "main .graph a");
+    for (const address of new Set([...causes, ...steps])) {
+      await look(seen, home + address);
+      expect(await seen.locator("main .error").allTextContents(), address).toEqual([]);
+    }
+    expect(troubles).toEqual([]);
+  });
 });
 
 /** A list, where ids stand in its lines, and the commands that take one. */

@@ -2,6 +2,7 @@
 import type { Cause } from "../../src/daemons/index.ts";
 import { adviceWords } from "../../src/surfaces/cli/advice.ts";
 import { printable } from "../../src/surfaces/cli/text.ts";
+import { causeLink } from "../../src/surfaces/why/links.ts";
 import { Badge, Time, type Tone, Words } from "./parts.tsx";
 
 const TONE: Readonly<Record<Cause["level"], Tone>> = { bad: "bad", warn: "warn", note: "plain" };
@@ -21,7 +22,7 @@ export const Causes = ({ causes }: { causes: readonly Cause[] }) =>
           <Badge tone={TONE[cause.level]}>{WORD[cause.level]}</Badge>
           <div>
             <p>
-              <a href={`/why/${encodeURIComponent(cause.subject)}`}>{printable(cause.what)}</a>
+              <a href={causeLink(cause)}>{printable(cause.what)}</a>
               {cause.since !== null && (
                 <span class="dim">
                   {" "}

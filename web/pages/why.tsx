@@ -1,15 +1,16 @@
 /** Why nothing happens: the chain of gates from what was asked to the root, each with what is and what must be. */
 
+import type { ComponentChildren } from "preact";
 import { adviceWords } from "../../src/surfaces/cli/advice.ts";
-import { duration, printable, valueText } from "../../src/surfaces/cli/text.ts";
+import { printable, valueText } from "../../src/surfaces/cli/text.ts";
 import { getPipeline } from "../../src/surfaces/pipeline/wire.ts";
 import { getOverview } from "../../src/surfaces/status/wire.ts";
+import { stepLink } from "../../src/surfaces/why/links.ts";
 import { getWhy, type Why } from "../../src/surfaces/why/wire.ts";
 import { addressOf } from "../browser/api.ts";
-import { useNow } from "../browser/app.ts";
 import { Causes } from "../browser/causes.tsx";
 import { Graph } from "../browser/graph.tsx";
-import { Badge, Facts, Load, Panel, Tabs, ViewHead, Words } from "../browser/parts.tsx";
+import { Badge, Facts, Load, Panel, Tabs, Time, ViewHead, Words } from "../browser/parts.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
 
 const text = (value: unknown): string => (value === null || value === undefined ? "" : printable(valueText(value)));
@@ -21,13 +22,12 @@ const todoOf = ({ hint, advice }: Why["gates"][number]): string => {
 
 /** What does not hold is red only where somebody has to do something about it. */
 function GateLine({ gate, isRefused }: { gate: Why["gates"][number]; isRefused: boolean }) {
-  const now = useNow();
   const state = gate.passed ? "passed" : gate.in_progress === true ? "going" : "failed";
   const look = state === "failed" && !isRefused ? "failed waits" : state;
-  const facts: [string, string][] = [
+  const facts: [string, ComponentChildren][] = [
     ["is", text(gate.actual)],
     ["must be", text(gate.required)],
-    ["since", gate.since === null ? "" : duration(Math.max(0, now - gate.since))],
+    ["since", gate.since === null ? "" : <Time at={gate.since} />],
   ];
   return (
     <li class={look}>
@@ -67,23 +67,23 @@ function GateLine({ gate, isRefused }: { gate: Why["gates"][number]; isRefused: 
 const Path = ({ why, isRefused }: { why: Why; isRefused: boolean }) => {
   const steps = why.cause?.because ?? [];
   if (steps.length < 2) return null;
-  const nodes = steps.map(({ subject }, i) => ({
-    id: `${i} ${subject}`,
-    label: printable(subject),
-    to: `/why/${encodeURIComponent(subject)}`,
-    isHere: subject === why.subject,
-    ...(i === steps.length - 1 ? { tone: isRefused ? ("bad" as const) : ("warn" as const), sub: "the root" } : {}),
+  const nodes = steps.map((step, i) => ({
+    id: `${i} ${step.subject}`,
+    label: printable(step.subject),
+    sub: printable(i === steps.length - 1 ? why.cause!.what : step.what),
+    to: stepLink(step, steps),
+    isHere: step.subject === why.subject,
+    ...(i === steps.length - 1 ? { tone: isRefused ? ("bad" as const) : ("warn" as const) } : {}),
   }));
   const edges = nodes.slice(1).map(({ id }, i) => ({ from: nodes[i]!.id, to: id }));
   return (
-    <Panel title="The way to the root">
+    <Panel title="The way to the root" aside="the last one is the root of it">
       <Graph label={`From ${why.subject} to the root`} nodes={nodes} edges={edges} />
     </Panel>
   );
 };
 
 function Subject({ subject }: { subject: string }) {
-  const now = useNow();
   const loaded = useAnswer(getWhy, { params: { subject } });
   return (
     <>
@@ -104,7 +104,12 @@ function Subject({ subject }: { subject: string }) {
                     <Badge tone={isRefused ? "bad" : "good"}>
                       <span data-why>{printable(why.verdict)}</span>
                     </Badge>
-                    {why.since !== null && <span class="dim"> for {duration(Math.max(0, now - why.since))}</span>}
+                    {why.since !== null && (
+                      <span class="dim">
+                        {" "}
+                        for <Time at={why.since} bare />
+                      </span>
+                    )}
                   </p>
                   {why.cause != null && adviceWords(why.cause.advice) !== "" && (
                     <p>
