@@ -176,6 +176,13 @@ const config = lazy(() =>
         .optional()
         .describe("How fast it goes on, and when it will be where it is meant to be."),
       rows: z.int(),
+      window: z
+        .looseObject({
+          rows: z.int().describe("The newest rows, which training sees."),
+          shards: z.int().describe("Files that they lie in."),
+        })
+        .optional()
+        .describe("What the next run learns from, of all rows that were ever made."),
       losses: z.array(loss()),
       training: z
         .looseObject({

@@ -238,6 +238,7 @@ function configView(view: View): ConfigSnapshot {
   for (const { verdict } of gates) verdicts[verdict] += 1;
   const books = booksView(view);
   const quality = row(qualities);
+  const exported = row(exportWork)?.own;
   return {
     ...standingOf(view),
     seed: plan.seed,
@@ -254,7 +255,11 @@ function configView(view: View): ConfigSnapshot {
       elo: ladder.find(({ player }) => player === champion?.model)?.elo,
       eloPerRound: steering.trends.find(({ metric }) => metric === "elo")?.slope?.estimate,
     }),
-    rows: row(exportWork)?.own.total_rows ?? 0,
+    rows: exported?.total_rows ?? 0,
+    window: {
+      rows: sumOf(exported?.window ?? [], (shard) => shard.rows),
+      shards: exported?.window.length ?? 0,
+    },
     losses: lossesOf(view),
     ...trainingNow(view),
     gates: [...gates, ...runningGate(view)],

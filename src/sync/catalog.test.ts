@@ -244,6 +244,8 @@ describe("lists", () => {
     expect(names(catalog.games({ limit: 10 }))).toEqual([C, B, A]);
     expect(names(catalog.games({ limit: 10, configKey: "hex8_2p" }))).toEqual([C, A]);
     expect(names(catalog.games({ limit: 2 }))).toEqual([C, B]);
+    const { seq } = catalog.get(C)!;
+    expect(names(catalog.games({ limit: 10, before: seq }))).toEqual([B, A]);
   });
 
   test("files are found by the beginning of their name, a few where it is not one", async () => {

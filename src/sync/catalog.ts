@@ -49,7 +49,7 @@ export interface ArtifactCatalog {
   /** In the order they were first recorded. */
   list(filter?: ArtifactFilter): ArtifactRow[];
   /** Files of played games, newest first. */
-  games(filter: { readonly configKey?: string; readonly limit: number }): ArtifactRow[];
+  games(filter: { readonly configKey?: string; readonly before?: number; readonly limit: number }): ArtifactRow[];
   /** Files whose hash begins so; a few are enough to know that it is not one. */
   beginning(hex: string, kind?: string): ArtifactRow[];
   /** Those whose files are damaged or gone, the newest loss first. */
@@ -130,8 +130,8 @@ export function createArtifactCatalog({
         Math.min(limit, MAX_LISTED),
       );
     },
-    games({ configKey, limit }) {
-      const { sql, params } = conditions({ "config_key = ?": configKey, "kind = ?": "games" });
+    games({ configKey, before, limit }) {
+      const { sql, params } = conditions({ "config_key = ?": configKey, "kind = ?": "games", "seq < ?": before });
       return store.read<ArtifactRow>(
         `SELECT * FROM sync_artifacts WHERE ${sql} ORDER BY seq DESC LIMIT ?`,
         ...params,

@@ -109,6 +109,8 @@ export interface JobFilter {
   readonly limit?: number;
   /** The work id to go on after. */
   readonly after?: string;
+  /** Only those that were added before this one. */
+  readonly before?: string;
   /** Those that were added first unless said. */
   readonly order?: JobOrder;
 }
@@ -121,6 +123,7 @@ function listing(filter: JobFilter): { sql: string; params: SqlValue[] } {
     "j.node_id = ?": filter.nodeId,
     "j.batch_id = ?": filter.batchId,
     "j.seq > ?": filter.after === undefined ? undefined : seqOf(filter.after),
+    "j.seq < ?": filter.before === undefined ? undefined : seqOf(filter.before),
   });
   const limit = Math.min(filter.limit ?? 100, 1_000);
   return {

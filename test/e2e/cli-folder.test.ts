@@ -48,6 +48,7 @@ const JUST_NOW = new Set([
   "last_seen_at",
   "seconds",
   "oldest_seconds",
+  "oldest_by_kind",
   "claims_waiting",
   "games_per_second",
   "kinds",

@@ -325,6 +325,59 @@ describe("the page", async () => {
     expect(tab.troubles).toEqual([]);
   });
 
+  test("finds one game by its id, and sets any two models side by side", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const { page } = tab;
+    await look(page, `${base}/`);
+    await page.fill("#search", `${gamesId.slice(0, 12)}#1`);
+    await page.waitForSelector("#found [aria-selected=true]");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.textContent("main h1")).toBe(`Game ${gamesId.slice(0, 12)}#1`);
+    const [one, other] = (await json("models")).models as { model_id: string; iteration: number }[];
+    await look(page, `${base}/models/${one!.model_id}`);
+    await page.selectOption(".beside select", other!.model_id);
+    const beside = "[aria-label='Two models']";
+    await expect.poll(() => page.textContent(`${beside} thead`)).toContain(other!.model_id.slice(0, 10));
+    expect(await page.textContent(beside)).toContain(`iteration${one!.iteration}${other!.iteration}`);
+  });
+
+  test("rolls the champion back where it is shown, after a dry run", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const { page } = tab;
+    await look(page, `${base}/models/${loop.config().champion!.model}`);
+    await page.click("main button:text-is('Roll back')");
+    const would = await run("rollback", CONFIG, "--dry-run");
+    // There may be nothing to go back to: then the command says why, and so does the page.
+    await page.waitForSelector(would.code === 0 ? "dialog[open] .would" : "dialog[open] .error");
+    await page.keyboard.press("Escape");
+  });
+
+  test("goes back in a long list page by page, and keeps what newer rows push off the first page", async ({ skip }) => {
+    if (browser === undefined) return skip();
+    const { page, troubles } = tab;
+    const where = { host: "127.0.0.1", port: loop.main.api.port };
+    const token = readFileSync(join(loop.dataDir, "token"), "utf8").trim();
+    const fits = "state=pending&work_type=validation";
+    const add = async (count: number) => {
+      const job = { work_type: "validation", config_key: CONFIG, target_nodes: ["far"] };
+      const body = { jobs: Array.from({ length: count }, () => job) };
+      expect((await ask(where, "/v1/work/jobs", { method: "POST", token, body })).status).toBe(201);
+      const { json: listed } = await ask(where, `/v1/work/jobs?${fits}&order=newest&limit=1000`, { token });
+      return (listed.jobs as { work_id: string }[]).map(({ work_id }) => work_id);
+    };
+    const first = await add(130);
+    await look(page, `${base}/work?state=pending&type=validation`);
+    const shown = () => page.locator("table[aria-label='Jobs'] tbody td:first-child").allTextContents();
+    expect(await shown()).toEqual(first.slice(0, 100));
+    await page.click("main button:text-is('Older')");
+    await expect.poll(shown).toEqual(first);
+    expect(await page.locator("main button:text-is('Older')").count()).toBe(0);
+    const all = await add(10);
+    await expect.poll(shown).toEqual(all);
+    expect(await page.textContent("[aria-label='Jobs by kind and state']")).toMatch(/validation[\d.]+ m?s/);
+    expect(troubles).toEqual([]);
+  });
+
   test("shows what was shared and nothing else, until the link is revoked", async ({ skip }) => {
     if (browser === undefined) return skip();
     await look(tab.page, `${base}/configs/${CONFIG}`);

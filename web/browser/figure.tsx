@@ -7,6 +7,8 @@ import { roundRange, type Scale, scale, ticks } from "../../src/surfaces/report/
 /** Until it is measured, and no narrower. */
 const WIDTH = 640;
 const MIN_WIDTH = 260;
+/** Room for each line of the grid. */
+const LINE_PX = 36;
 const EDGE = { left: 52, right: 16, top: 12, bottom: 26 };
 
 export interface Frame {
@@ -60,7 +62,8 @@ function useWidth() {
 export function Figure({ title, caption, x, y, height = 220, right = EDGE.right, draw, table }: FigureProps) {
   const { room, width } = useWidth();
   const edge = { ...EDGE, right };
-  const [low, high] = roundRange(y.values, 5);
+  const lines = Math.max(3, Math.round(height / LINE_PX));
+  const [low, high] = roundRange(y.values, lines);
   const frame: Frame = {
     x: scale(x.from, x.to, edge.left, width - edge.right),
     y: scale(low, high, height - edge.bottom, edge.top),
@@ -72,7 +75,7 @@ export function Figure({ title, caption, x, y, height = 220, right = EDGE.right,
     <figure class="figure" ref={room}>
       <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={title}>
         <title>{title}</title>
-        {ticks(low, high, 5).map((value) => (
+        {ticks(low, high, lines).map((value) => (
           <g key={value} class="tick">
             <line x1={edge.left} x2={width - edge.right} y1={frame.y(value)} y2={frame.y(value)} />
             <text x={edge.left - 6} y={frame.y(value)} dy="0.32em" text-anchor="end">

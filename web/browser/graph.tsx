@@ -15,10 +15,10 @@ export interface GraphNode {
 
 const USUAL = { width: 188, height: 40, gapX: 44, gapY: 12, chars: 24, rows: 14 };
 /** Many are drawn smaller and without a second line, so that all of them are seen at once. */
-const DENSE = { width: 158, height: 24, gapX: 26, gapY: 6, chars: 23, rows: 22 };
+const DENSE = { width: 146, height: 24, gapX: 16, gapY: 6, chars: 23, rows: 22 };
 const MANY = 30;
 /** Smaller than this nobody reads it: it scrolls instead. */
-const LEAST_SCALE = 0.72;
+const LEAST_SCALE = 0.84;
 const EDGE_PX = 8;
 
 const cut = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text);

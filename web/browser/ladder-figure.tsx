@@ -148,7 +148,7 @@ export function Ladder({ config }: { config: ConfigSnapshot }) {
     );
   const from = Math.min(...rungs.map(({ low }) => low));
   const to = Math.max(...rungs.map(({ high }) => high));
-  const x = (elo: number) => 2 + ((elo - from) / Math.max(1, to - from)) * 196;
+  const x = (elo: number) => 4 + ((elo - from) / Math.max(1, to - from)) * 192;
   return (
     <ul class="rungs">
       {rungs.map((rated) => {
@@ -165,7 +165,7 @@ export function Ladder({ config }: { config: ConfigSnapshot }) {
             <span class="num">{eloWords(rated)}</span>
             <svg viewBox="0 0 200 14" preserveAspectRatio="none" aria-hidden="true">
               <line x1={x(rated.low)} x2={x(rated.high)} y1="7" y2="7" />
-              <circle cx={x(rated.elo)} cy="7" r="4" />
+              <path class="dot" d={`M${x(rated.elo)} 7h0`} />
             </svg>
             <span class="dim">{rated.is_anchor ? "anchor" : isNow ? "now" : plural(rated.games, "game")}</span>
           </li>

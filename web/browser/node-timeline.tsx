@@ -38,7 +38,11 @@ function barsOf(jobs: readonly Job[], now: number): Bar[] {
 
 export function NodeTimeline({ jobs }: { jobs: readonly Job[] }) {
   const now = useNow();
-  const held = jobs.filter(({ node_id, claimed_at }) => node_id !== null && claimed_at !== null);
+  // A job that came back to the queue is in nobody's hands, and nobody knows until when it was.
+  const held = jobs.filter(
+    ({ node_id, claimed_at, finished_at, state }) =>
+      node_id !== null && claimed_at !== null && (finished_at !== null || state === "claimed" || state === "running"),
+  );
   const byNode = [...Map.groupBy(held, ({ node_id }) => node_id!)]
     .map(([node, own]) => ({ node, name: printable(own[0]!.node ?? node), bars: barsOf(own, now) }))
     .sort((a, b) => b.bars.length - a.bars.length || a.name.localeCompare(b.name))

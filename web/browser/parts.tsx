@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ago, duration, number } from "../../src/surfaces/cli/text.ts";
-import type { Refused } from "./api.ts";
+import { Refused } from "./api.ts";
 import { useNow } from "./app.ts";
 import type { Loaded } from "./use-answer.ts";
 import { useWindow } from "./window.ts";
@@ -101,7 +101,7 @@ interface TableProps<T> {
 }
 
 /** How much room rows need; with less they become cards. */
-const roomOf = (columns: number): string => (columns > 6 ? "many" : columns > 4 ? "middle" : "");
+const roomOf = (columns: number): string => (columns > 6 ? "many" : columns > 4 ? "middle" : columns > 3 ? "few" : "");
 
 /** Room for rows that are not drawn. */
 const Space = ({ px, columns }: { px: number; columns: number }) => (
@@ -183,6 +183,33 @@ const Loading = () => (
     <i />
   </div>
 );
+
+/** Leads further back in a long list. */
+export function Older({ more }: { more: (() => Promise<void>) | undefined }) {
+  const [busy, setBusy] = useState(false);
+  const [refused, setRefused] = useState<Refused>();
+  if (more === undefined) return null;
+  const go = async () => {
+    setBusy(true);
+    setRefused(undefined);
+    try {
+      await more();
+    } catch (thrown) {
+      if (!(thrown instanceof Refused)) throw thrown;
+      setRefused(thrown);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <div class="more">
+      {refused !== undefined && <ErrorBox refused={refused} />}
+      <button type="button" disabled={busy} onClick={() => void go()}>
+        Older
+      </button>
+    </div>
+  );
+}
 
 export const Empty = ({ title, todo }: { title: string; todo?: string }) => (
   <>

@@ -1,12 +1,12 @@
 /** Alerts: what needs a person, told once, with who was told and who deals with it. */
 
-import { type Alert, acknowledgeAlert, closeAlert, listAlerts } from "../../src/surfaces/alerts/wire.ts";
+import { type Alert, acknowledgeAlert, closeAlert, getAlert, listAlerts } from "../../src/surfaces/alerts/wire.ts";
 import { plural, printable } from "../../src/surfaces/cli/text.ts";
 import { Act } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
 import { useApp } from "../browser/app.ts";
 import { Badge, Empty, Load, Panel, Table, Tabs, Time, type Tone, ViewHead } from "../browser/parts.tsx";
-import { useAnswer } from "../browser/use-answer.ts";
+import { type Loaded, useAnswer } from "../browser/use-answer.ts";
 
 const TONES: Readonly<Record<string, Tone>> = { critical: "bad", error: "bad", warning: "warn" };
 
@@ -16,8 +16,11 @@ export default function Alerts({ query }: { query: URLSearchParams }) {
   const { api } = useApp();
   const id = query.get("id");
   const status = STATUSES.find((each) => each === query.get("status")) ?? (id === null ? "open" : undefined);
-  const asked = { ...(status === undefined ? {} : { status }), limit: 200 };
-  const loaded = useAnswer(listAlerts, { query: asked });
+  const asked = { ...(status === undefined ? {} : { status }), limit: 1_000 };
+  const listed = useAnswer(id === null ? listAlerts : undefined, { query: asked });
+  const one = useAnswer(id === null ? undefined : getAlert, { params: { id: id ?? "" } });
+  const loaded: Loaded<{ readonly alerts: readonly Alert[] }> =
+    id === null ? listed : { ...one, answer: one.answer && { alerts: [one.answer] } };
   const note = (reason: string) => (reason === "" ? {} : { note: reason });
   return (
     <>
@@ -35,7 +38,7 @@ export default function Alerts({ query }: { query: URLSearchParams }) {
           {({ alerts }) => (
             <Table<Alert>
               label="Alerts"
-              rows={id === null ? alerts : alerts.filter((alert) => alert.id === id)}
+              rows={alerts}
               keyOf={(alert) => alert.id}
               empty={
                 <Empty

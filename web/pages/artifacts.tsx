@@ -19,8 +19,10 @@ import { Act } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
 import { useApp } from "../browser/app.ts";
 import { LineageGraph } from "../browser/lineage.tsx";
-import { Badge, Empty, Facts, Hash, Load, Num, Panel, Table, Tabs, Time, ViewHead } from "../browser/parts.tsx";
+import { Badge, Empty, Facts, Hash, Load, Num, Older, Panel, Table, Tabs, Time, ViewHead } from "../browser/parts.tsx";
+import { Transfers } from "../browser/transfers.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
+import { usePages } from "../browser/use-pages.ts";
 
 const Safety = ({ lines, places }: CopiesReport) => (
   <Panel title="How safe" aside={`${plural(places, "node")} whose copies count`}>
@@ -100,13 +102,16 @@ const Places = ({ nodes }: CopiesReport) => (
 );
 
 const stateTone = (state: string) => (state === "durable" ? "good" : state === "rejected" ? "bad" : "plain");
-const PAGE = 100;
-
 function List({ query }: { query: URLSearchParams }) {
   const copies = useAnswer(getCopies, {});
   const kind = query.get("kind") ?? undefined;
-  const asked = { ...(kind === undefined ? {} : { kind }), limit: PAGE };
-  const files = useAnswer(listArtifacts, { query: asked });
+  const asked = kind === undefined ? {} : { kind };
+  const files = usePages(listArtifacts, {
+    query: asked,
+    rowsOf: ({ artifacts }) => artifacts,
+    placeOf: ({ seq }) => seq,
+    before: ({ seq }) => ({ after: seq }),
+  });
   const kinds = [...new Set(copies.answer?.lines.map((line) => line.kind))].sort();
   return (
     <>
@@ -119,6 +124,7 @@ function List({ query }: { query: URLSearchParams }) {
           </>
         )}
       </Load>
+      <Transfers />
       <Tabs
         label="Kind"
         tabs={[
@@ -126,12 +132,12 @@ function List({ query }: { query: URLSearchParams }) {
           ...kinds.map((each) => ({ name: each, to: `/artifacts?kind=${each}`, isHere: each === kind })),
         ]}
       />
-      <Panel title="Files" aside={`the newest ${PAGE}`}>
-        <Load loaded={files}>
-          {({ artifacts }) => (
+      <Panel title="Files" aside="newest first">
+        <Load loaded={files.loaded}>
+          {() => (
             <Table<Artifact>
               label="Files"
-              rows={artifacts}
+              rows={files.rows}
               keyOf={({ sha256 }) => sha256}
               toneOf={({ at_risk }) => (at_risk ? "bad" : undefined)}
               empty={<Empty title="No file fits." />}
@@ -146,7 +152,10 @@ function List({ query }: { query: URLSearchParams }) {
                 },
                 { head: "Kind", cell: (file) => file.kind },
                 { head: "Config", cell: ({ config_key }) => config_key ?? "" },
-                { head: "State", cell: ({ state }) => <Badge tone={stateTone(state)}>{state}</Badge> },
+                {
+                  head: "State",
+                  cell: ({ state }) => <Badge tone={stateTone(state)}>{state.replaceAll("_", " ")}</Badge>,
+                },
                 { head: "Size", right: true, cell: (file) => bytes(file.bytes) },
                 { head: "Games", right: true, cell: ({ games }) => (games === 0 ? "" : <Num value={games} />) },
                 { head: "Copies", right: true, cell: ({ copies: count, required }) => `${count}/${required}` },
@@ -159,6 +168,7 @@ function List({ query }: { query: URLSearchParams }) {
             />
           )}
         </Load>
+        <Older more={files.more} />
       </Panel>
     </>
   );
@@ -238,7 +248,7 @@ function One({ id }: { id: string }) {
               <Facts
                 rows={[
                   ["SHA-256", <span class="mono">{file.sha256}</span>],
-                  ["state", <Badge tone={stateTone(file.state)}>{file.state}</Badge>],
+                  ["state", <Badge tone={stateTone(file.state)}>{file.state.replaceAll("_", " ")}</Badge>],
                   ...(file.reason === null ? [] : [["reason", printable(file.reason)] as const]),
                   ["size", bytes(file.bytes)],
                   ...(file.games === 0 ? [] : [["games", number(file.games)] as const]),

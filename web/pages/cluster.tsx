@@ -1,20 +1,20 @@
 /** The cluster as a whole: who is ill and what is done for it, what machines cost, what steers configs, and who holds what. */
 
-import { ago, duration, number, percent, plural, printable } from "../../src/surfaces/cli/text.ts";
+import { duration, number, percent, plural, printable } from "../../src/surfaces/cli/text.ts";
 import { type ClusterAnswer, getCluster } from "../../src/surfaces/cluster/wire.ts";
 import { type FleetMachine, getFleet } from "../../src/surfaces/fleet/wire.ts";
 import type { Answer } from "../../src/surfaces/http/wire.ts";
 import { type ListedLock, listLocks } from "../../src/surfaces/locks/wire.ts";
-import { planRecovery, type RecoveryActs, recoveryHistory, runRecovery } from "../../src/surfaces/recovery/wire.ts";
+import { planRecovery, runRecovery } from "../../src/surfaces/recovery/wire.ts";
 import { getSteering } from "../../src/surfaces/steering/wire.ts";
 import { Act } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
-import { useApp, useNow } from "../browser/app.ts";
+import { useApp } from "../browser/app.ts";
 import { Badge, Empty, Facts, Load, Panel, Table, Time, ViewHead } from "../browser/parts.tsx";
+import { RecoveryActs } from "../browser/recovery-acts.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
 
 type Repair = Answer<typeof planRecovery>["repairs"][number];
-type RecoveryAct = RecoveryActs["acts"][number];
 type Steered = Answer<typeof getSteering>["configs"][number];
 
 type Member = ClusterAnswer["members"][number];
@@ -26,7 +26,6 @@ const Rung = ({ rung }: { rung: string }) => <span class="mono">{rung}</span>;
 function Repairs() {
   const { api } = useApp();
   const loaded = useAnswer(planRecovery, {});
-  const history = useAnswer(recoveryHistory, { query: { limit: 50 } });
   return (
     <>
       <Panel title="Nodes that are ill" aside={<code class="hint">ringrift recovery</code>}>
@@ -83,30 +82,7 @@ function Repairs() {
           )}
         </Load>
       </Panel>
-      <Panel title="What was done for nodes" aside={<code class="hint">ringrift recovery history</code>}>
-        <Load loaded={history}>
-          {({ acts }) => (
-            <Table<RecoveryAct>
-              label="What was done for nodes"
-              rows={acts}
-              keyOf={({ act_id }) => act_id}
-              empty={<Empty title="Nothing had to be done yet." />}
-              columns={[
-                { head: "When", cell: ({ begun_at }) => <Time at={begun_at} /> },
-                { head: "Node", cell: ({ node_id, label }) => <a href={`/nodes/${node_id}`}>{printable(label)}</a> },
-                { head: "Step", cell: ({ rung }) => <Rung rung={rung} /> },
-                {
-                  head: "State",
-                  cell: ({ state }) => (
-                    <Badge tone={state === "worked" ? "good" : state === "failed" ? "bad" : "accent"}>{state}</Badge>
-                  ),
-                },
-                { head: "Because", wide: true, cell: ({ reason, outcome }) => printable(outcome ?? reason) },
-              ]}
-            />
-          )}
-        </Load>
-      </Panel>
+      <RecoveryActs />
     </>
   );
 }
@@ -209,7 +185,6 @@ function Steers() {
 
 function Locks() {
   const loaded = useAnswer(listLocks, {});
-  const now = useNow();
   return (
     <Panel title="Locks" aside={<code class="hint">ringrift locks</code>}>
       <Load loaded={loaded}>
@@ -223,7 +198,7 @@ function Locks() {
               { head: "Lock", cell: ({ name }) => <span class="mono">{printable(name)}</span> },
               { head: "Holder", cell: ({ holder }) => printable(holder) },
               { head: "Fence", right: true, cell: ({ fence }) => number(fence) },
-              { head: "Since", cell: ({ acquired_at }) => ago(acquired_at, now) },
+              { head: "Since", cell: ({ acquired_at }) => <Time at={acquired_at} /> },
               { head: "Left", right: true, cell: ({ left_seconds }) => duration(left_seconds * 1_000) },
               { head: "Waiting", wide: true, cell: ({ waiting }) => waiting.map(printable).join(", ") },
             ]}

@@ -26,6 +26,7 @@ import {
   targetWords,
   verdictCounts,
   waitWords,
+  windowWords,
 } from "../../src/surfaces/pipeline/words.ts";
 import { Act, Changes } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
@@ -128,7 +129,7 @@ const Now = ({ config, at }: { config: ConfigSnapshot; at: number }) => {
               ["target", targetWords(config)] as const,
             ]),
         ["trend of the Elo", eloTrendWords(config)],
-        ["rows to learn from", number(config.rows)],
+        ["window", windowWords(config)],
         ["quality of games", quality === null ? "not judged yet" : `${quality.score.toFixed(2)}, ${quality.band}`],
         ["verdicts", `${verdictCounts(config.verdicts)}; ${falsePromotionWords(config.expected_false_promotions)}`],
         ...(config.stability === undefined ? [] : [["stability", stabilityWords(config.stability)] as const]),
@@ -158,7 +159,7 @@ const COMPARED: readonly (readonly [string, (config: Run) => string])[] = [
     ({ verdicts: { promote, reject, inconclusive } }) => `${promote} of ${promote + reject + inconclusive} gates`,
   ],
   ["games", ({ games }) => number(games)],
-  ["rows to learn from", ({ rows }) => number(rows)],
+  ["rows made", ({ rows }) => number(rows)],
   ["quality of games", ({ quality }) => (quality === null ? "not judged yet" : quality.score.toFixed(2))],
   ["last loss", ({ losses }) => (losses.length === 0 ? "none" : figureOf(totalLoss(losses.at(-1)!)))],
   ["books", ({ books }) => (books.balanced ? "balanced" : "out of balance")],

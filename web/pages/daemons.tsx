@@ -114,7 +114,7 @@ function List({ query }: { query: URLSearchParams }) {
 }
 
 function Actions({ of }: { of?: string }) {
-  const loaded = useAnswer(listDaemonActions, {});
+  const loaded = useAnswer(listDaemonActions, of === undefined ? {} : { query: { daemon: of } });
   return (
     <Panel title="What was done" aside="newest first">
       <Load loaded={loaded}>
@@ -123,7 +123,6 @@ function Actions({ of }: { of?: string }) {
             label="What was done with daemons"
             rows={actions
               .map((action, place) => ({ ...action, place }))
-              .filter(({ daemon }) => of === undefined || daemon === of)
               .reverse()
               .slice(0, 200)}
             keyOf={({ place }) => place}

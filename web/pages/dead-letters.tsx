@@ -57,7 +57,16 @@ function Verbs({ filter, done }: { filter: { fingerprint?: string; consumer?: st
   );
 }
 
-function Letters({ filter }: { filter: { fingerprint?: string; consumer?: string; id?: number } }) {
+const STATUSES = ["pending", "retrying", "recovered", "discarded"] as const;
+
+interface Filter {
+  readonly fingerprint?: string;
+  readonly consumer?: string;
+  readonly id?: number;
+  readonly status?: (typeof STATUSES)[number];
+}
+
+function Letters({ filter }: { filter: Filter }) {
   const loaded = useAnswer(listDeadLetters, { query: { ...filter, limit: 200 } });
   return (
     <Panel title="Letters" aside="oldest first">
@@ -90,9 +99,13 @@ function Letters({ filter }: { filter: { fingerprint?: string; consumer?: string
 export default function DeadLetters({ query }: { query: URLSearchParams }) {
   const loaded = useAnswer(summarizeDeadLetters, {});
   const [fingerprint, consumer] = [query.get("fingerprint") ?? undefined, query.get("consumer") ?? undefined];
-  const filter = {
+  const status = STATUSES.find((each) => each === query.get("status"));
+  const id = Number(query.get("id") ?? Number.NaN);
+  const filter: Filter = {
     ...(fingerprint === undefined ? {} : { fingerprint }),
     ...(consumer === undefined ? {} : { consumer }),
+    ...(status === undefined ? {} : { status }),
+    ...(Number.isInteger(id) && id > 0 ? { id } : {}),
   };
   const isOpen = Object.keys(filter).length > 0;
   return (
@@ -108,47 +121,52 @@ export default function DeadLetters({ query }: { query: URLSearchParams }) {
           <>
             <Tabs
               label="Status"
-              tabs={Object.entries(counts).map(([status, count]) => ({
-                name: status,
-                to: "/dead-letters",
-                isHere: status === "pending" && !isOpen,
-                count: count ?? 0,
+              tabs={STATUSES.map((each) => ({
+                name: each,
+                to: each === "pending" ? "/dead-letters" : `/dead-letters?status=${each}`,
+                isHere: each === status || (each === "pending" && !isOpen),
+                count: counts[each] ?? 0,
               }))}
             />
-            <Panel title="By cause" aside={plural(groups.length, "cause")}>
-              <Table<Group>
-                label="Dead letters by cause"
-                rows={groups.filter((group) => consumer === undefined || group.consumer === consumer)}
-                keyOf={(group) => `${group.fingerprint} ${group.consumer}`}
-                empty={
-                  <Empty title="There are no pending dead letters." todo="A delivery comes here after its last try." />
-                }
-                columns={[
-                  {
-                    head: "Cause",
-                    cell: (group) => (
-                      <a class="mono" href={`/dead-letters?fingerprint=${encodeURIComponent(group.fingerprint)}`}>
-                        {printable(group.fingerprint).slice(0, 12)}
-                      </a>
-                    ),
-                  },
-                  { head: "Letters", right: true, cell: ({ letters }) => <Num value={letters} /> },
-                  { head: "Event", cell: ({ event_type }) => printable(event_type) },
-                  { head: "Consumer", cell: (group) => printable(group.consumer) },
-                  { head: "First", cell: ({ first_failed_at }) => <Time at={first_failed_at} /> },
-                  { head: "Last", cell: ({ last_failed_at }) => <Time at={last_failed_at} /> },
-                  {
-                    head: "Error",
-                    wide: true,
-                    cell: ({ error }) => <span class="mono small">{printable(error)}</span>,
-                  },
-                  {
-                    head: "Do",
-                    cell: (group) => <Verbs filter={{ fingerprint: group.fingerprint }} done={loaded.again} />,
-                  },
-                ]}
-              />
-            </Panel>
+            {status === undefined && filter.id === undefined && (
+              <Panel title="By cause" aside={plural(groups.length, "cause")}>
+                <Table<Group>
+                  label="Dead letters by cause"
+                  rows={groups.filter((group) => consumer === undefined || group.consumer === consumer)}
+                  keyOf={(group) => `${group.fingerprint} ${group.consumer}`}
+                  empty={
+                    <Empty
+                      title="There are no pending dead letters."
+                      todo="A delivery comes here after its last try."
+                    />
+                  }
+                  columns={[
+                    {
+                      head: "Cause",
+                      cell: (group) => (
+                        <a class="mono" href={`/dead-letters?fingerprint=${encodeURIComponent(group.fingerprint)}`}>
+                          {printable(group.fingerprint).slice(0, 12)}
+                        </a>
+                      ),
+                    },
+                    { head: "Letters", right: true, cell: ({ letters }) => <Num value={letters} /> },
+                    { head: "Event", cell: ({ event_type }) => printable(event_type) },
+                    { head: "Consumer", cell: (group) => printable(group.consumer) },
+                    { head: "First", cell: ({ first_failed_at }) => <Time at={first_failed_at} /> },
+                    { head: "Last", cell: ({ last_failed_at }) => <Time at={last_failed_at} /> },
+                    {
+                      head: "Error",
+                      wide: true,
+                      cell: ({ error }) => <span class="mono small">{printable(error)}</span>,
+                    },
+                    {
+                      head: "Do",
+                      cell: (group) => <Verbs filter={{ fingerprint: group.fingerprint }} done={loaded.again} />,
+                    },
+                  ]}
+                />
+              </Panel>
+            )}
             {isOpen && <Letters filter={filter} />}
             {isOpen && (
               <p>

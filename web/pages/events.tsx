@@ -1,7 +1,7 @@
 /** Events as they come: the tail, how often each comes, who hears it, and what one led to. */
 import { useEffect, useState } from "preact/hooks";
 import { number, payloadLine, plural, printable, shortId } from "../../src/surfaces/cli/text.ts";
-import { getEvent, getTrace, listEvents, listEventUse } from "../../src/surfaces/events/wire.ts";
+import { getEvent, getEventUse, getTrace, listEvents, listEventUse } from "../../src/surfaces/events/wire.ts";
 import type { Answer } from "../../src/surfaces/http/wire.ts";
 import { addressOf } from "../browser/api.ts";
 import { useApp } from "../browser/app.ts";
@@ -13,6 +13,7 @@ import {
   Field,
   Load,
   Num,
+  Older,
   Panel,
   Table,
   Tabs,
@@ -129,19 +130,80 @@ function useTail({ type, key }: Filter) {
   const head = known.find(({ seq }) => seq !== null)?.seq ?? 0;
   const ids = new Set(known.map(({ id }) => id));
   const before = older === undefined ? (first.answer?.next_before ?? null) : older.before;
-  const more = async () => {
-    if (before === null) return;
-    const page = await api.call(listEvents, { query: { ...query, before } });
-    setOlder({ rows: [...(older?.rows ?? []), ...page.events.map(rowOf).reverse()], before: page.next_before });
-  };
+  const more =
+    before === null
+      ? undefined
+      : async () => {
+          const page = await api.call(listEvents, { query: { ...query, before } });
+          setOlder({ rows: [...(older?.rows ?? []), ...page.events.map(rowOf).reverse()], before: page.next_before });
+        };
   const news = fresh.filter(({ id, seq }) => !ids.has(id) && (seq === null || seq > head));
-  return { first, rows: [...news, ...known, ...(older?.rows ?? [])], hasMore: before !== null, more };
+  return { first, rows: [...news, ...known, ...(older?.rows ?? [])], more };
+}
+
+type Use = Answer<typeof getEventUse>;
+type FieldRow = NonNullable<Use["definition"]>["fields"][number];
+
+const unitLinks = (names: readonly string[]) =>
+  names.length === 0
+    ? "nobody"
+    : names.map((name) => (
+        <a key={name} href={`/wiring?unit=${encodeURIComponent(name)}`}>
+          {printable(name)}{" "}
+        </a>
+      ));
+
+/** What an event is, who says it and who hears it. */
+function Definition({ type }: { type: string }) {
+  const { answer, refused, again } = useAnswer(getEventUse, { params: { name: type } });
+  return (
+    <Panel title="What it is" aside={<code class="hint">ringrift events show {type}</code>}>
+      <Load loaded={{ answer, refused, again }}>
+        {({ definition, emitters, hearers, last_hour, per_hour, last_seen_at }) => (
+          <>
+            <Facts
+              rows={[
+                ...(definition == null
+                  ? [["meaning", "it is not in the catalog"] as const]
+                  : [
+                      ["meaning", definition.about] as const,
+                      ["class", `${definition.class}${definition.critical ? ", critical" : ""}`] as const,
+                      ["category", definition.category] as const,
+                    ]),
+                ["emitted by", unitLinks(emitters)],
+                ["heard by", unitLinks(hearers)],
+                ["rate", `${number(last_hour)} in the last hour, ${per_hour} an hour over the last day`],
+                ["last", <Time at={last_seen_at} />],
+              ]}
+            />
+            {definition != null && definition.fields.length > 0 && (
+              <details class="as-list">
+                <summary>{plural(definition.fields.length, "field")}</summary>
+                <Table<FieldRow>
+                  label="Fields"
+                  rows={definition.fields}
+                  keyOf={({ name }) => name}
+                  empty=""
+                  columns={[
+                    { head: "Field", cell: ({ name }) => <span class="mono">{name}</span> },
+                    { head: "Type", cell: ({ type: kind }) => kind.replaceAll("`", "") },
+                    { head: "Required", cell: ({ required }) => (required ? "yes" : "") },
+                    { head: "Meaning", wide: true, cell: ({ meaning }) => meaning },
+                  ]}
+                />
+              </details>
+            )}
+          </>
+        )}
+      </Load>
+    </Panel>
+  );
 }
 
 function Tail({ query }: { query: URLSearchParams }) {
   const { go } = useApp();
   const filter = { type: query.get("type") ?? "", key: query.get("key") ?? "" };
-  const { first, rows, hasMore, more } = useTail(filter);
+  const { first, rows, more } = useTail(filter);
   const [type, setType] = useState(filter.type);
   const [key, setKey] = useState(filter.key);
   return (
@@ -159,6 +221,7 @@ function Tail({ query }: { query: URLSearchParams }) {
         <button type="submit">Filter</button>
         {(filter.type !== "" || filter.key !== "") && <a href="/journal">all events</a>}
       </form>
+      {filter.type !== "" && <Definition type={filter.type} />}
       <Panel title="Tail" aside="newest first">
         <Load loaded={first}>
           {() => (
@@ -172,13 +235,7 @@ function Tail({ query }: { query: URLSearchParams }) {
                   <Empty title="No event fits." todo="Loosen the filter, or wait: they show up here as they come." />
                 }
               />
-              {hasMore && (
-                <p class="more">
-                  <button type="button" onClick={() => void more()}>
-                    Older
-                  </button>
-                </p>
-              )}
+              <Older more={more} />
             </>
           )}
         </Load>

@@ -10,17 +10,22 @@ import type { ArenaAsks, RecordedGame } from "../browser/arena-messages.ts";
 import { BoardView, SEATS, ValueBar } from "../browser/board.tsx";
 import { Figure, Line } from "../browser/figure.tsx";
 import { LiveBoards } from "../browser/live-boards.tsx";
-import { Badge, Empty, Facts, Load, Num, Panel, Table, Tabs, Time, ViewHead } from "../browser/parts.tsx";
+import { Badge, Empty, Facts, Load, Num, Older, Panel, Table, Tabs, Time, ViewHead } from "../browser/parts.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
+import { PAGE_ROWS, usePages } from "../browser/use-pages.ts";
 
-const LIMIT = 100;
 const PAGE = 50;
 
 function List({ query }: { query: URLSearchParams }) {
   const only = query.get("config");
-  const asked = { limit: LIMIT, ...(only === null ? {} : { config_key: only as never }) };
-  const all = useAnswer(listRecords, { query: { limit: LIMIT } });
-  const loaded = useAnswer(listRecords, { query: asked });
+  const asked = only === null ? {} : { config_key: only as never };
+  const all = useAnswer(listRecords, { query: { limit: PAGE_ROWS } });
+  const { loaded, rows, more } = usePages(listRecords, {
+    query: asked,
+    rowsOf: ({ segments }) => segments,
+    placeOf: ({ seq = 0 }) => seq,
+    before: ({ seq }) => ({ before: seq }),
+  });
   const configs = [...new Set((all.answer?.segments ?? []).flatMap(({ config_key }) => config_key ?? []))].sort();
   return (
     <>
@@ -38,12 +43,12 @@ function List({ query }: { query: URLSearchParams }) {
         ]}
       />
       <LiveBoards only={only} />
-      <Panel title="Files of games" aside={`the newest ${LIMIT}`}>
+      <Panel title="Files of games" aside="newest first">
         <Load loaded={loaded}>
-          {({ segments }) => (
+          {() => (
             <Table<Segment>
               label="Files of games"
-              rows={segments}
+              rows={rows}
               keyOf={({ sha256 }) => sha256}
               empty={
                 <Empty title="No game was played yet." todo="'ringrift why <config>' says what self-play waits for." />
@@ -66,7 +71,9 @@ function List({ query }: { query: URLSearchParams }) {
                 { head: "Games", right: true, cell: ({ games }) => <Num value={games} /> },
                 {
                   head: "State",
-                  cell: ({ state }) => <Badge tone={state === "durable" ? "good" : "plain"}>{state}</Badge>,
+                  cell: ({ state }) => (
+                    <Badge tone={state === "durable" ? "good" : "plain"}>{state.replaceAll("_", " ")}</Badge>
+                  ),
                 },
                 {
                   head: "Job",
@@ -78,6 +85,7 @@ function List({ query }: { query: URLSearchParams }) {
             />
           )}
         </Load>
+        <Older more={more} />
       </Panel>
     </>
   );
@@ -233,6 +241,7 @@ function One({ id, query }: { id: string; query: URLSearchParams }) {
           >
             {game !== null && <a href={`/games/${sha256}`}>all {plural(games, "game")}</a>}
             {work_id !== null && <a href={`/work/${work_id}`}>job {work_id}</a>}
+            <a href={`/artifacts/${sha256}`}>copies</a>
           </ViewHead>
           {game === null ? (
             <Panel

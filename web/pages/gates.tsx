@@ -58,6 +58,13 @@ export const GateTable = ({ gates, withConfig = false }: { gates: readonly Row[]
       { head: "Walk", cell: (gate) => <GateSpark gate={gate} /> },
       { head: "Games", right: true, cell: ({ games }) => <Num value={games} /> },
       {
+        head: "Blocks",
+        right: true,
+        cell: ({ counts }) => (
+          <span title="Blocks of games by the candidate's score, the worst first.">{counts.join(" ")}</span>
+        ),
+      },
+      {
         head: "Ended",
         cell: ({ ended_at }) => (ended_at === null ? <span class="dim">not yet</span> : <Time at={ended_at} />),
       },

@@ -4,12 +4,13 @@ import { getArtifact } from "../../src/surfaces/artifacts/wire.ts";
 import { number, printable } from "../../src/surfaces/cli/text.ts";
 import { getModel, listModels, type Model, type ModelDetails } from "../../src/surfaces/models/wire.ts";
 import { figureOf, totalLoss } from "../../src/surfaces/pipeline/curves.ts";
-import { getLineage, promoteModel } from "../../src/surfaces/pipeline/wire.ts";
+import { getLineage, promoteModel, rollbackPipeline } from "../../src/surfaces/pipeline/wire.ts";
 import { eloWords, gateNumbers, shortModel, VERDICT_WORDS } from "../../src/surfaces/pipeline/words.ts";
 import { bytes } from "../../src/surfaces/status/view.ts";
+import { isWithin } from "../../src/surfaces/web/view-routes.ts";
 import { Act, Changes } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
-import { useApp } from "../browser/app.ts";
+import { useApp, useSharedPath } from "../browser/app.ts";
 import { LineageGraph } from "../browser/lineage.tsx";
 import { LlrWalk } from "../browser/llr-walk.tsx";
 import {
@@ -36,7 +37,7 @@ const STAGE_TONES: Readonly<Record<string, Tone>> = {
 };
 const stageTone = (stage: string): Tone => STAGE_TONES[stage] ?? "plain";
 
-const LIMIT = 200;
+const LIMIT = 1_000;
 
 function List({ query }: { query: URLSearchParams }) {
   const config_key = query.get("config") ?? undefined;
@@ -62,7 +63,7 @@ function List({ query }: { query: URLSearchParams }) {
                   })),
                 ]}
               />
-              <Panel title="Models" aside="newest first">
+              <Panel title="Models" aside={models.length < LIMIT ? "newest first" : `the newest ${number(LIMIT)}`}>
                 <Table<Model>
                   label="Models"
                   rows={shown}
@@ -154,6 +155,36 @@ function Compare({ model, other }: { model: ModelDetails; other: string }) {
   );
 }
 
+/** Any other model of the same config can stand beside it. */
+function Beside({ model, other }: { model: ModelDetails; other: string | null }) {
+  const { go } = useApp();
+  const isWhole = isWithin(useSharedPath(), "/models");
+  const loaded = useAnswer(isWhole ? listModels : undefined, {
+    query: { config_key: model.config_key as never, limit: LIMIT },
+  });
+  const others = (loaded.answer?.models ?? []).filter(({ model_id }) => model_id !== model.model_id);
+  if (others.length === 0) return null;
+  return (
+    <label class="beside">
+      <span>beside</span>
+      <select
+        value={other ?? ""}
+        onChange={({ currentTarget: { value } }) =>
+          go(`/models/${model.model_id}${value === "" ? "" : `?with=${value}`}`)
+        }
+      >
+        <option value="">no other</option>
+        {others.map(({ model_id, iteration, generation, stage }) => (
+          <option key={model_id} value={model_id}>
+            {shortModel(model_id)}, iteration {iteration}
+            {model_id === model.parent ? ", its parent" : ""}, {generation === null ? stage : `champion ${generation}`}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 function One({ id, query }: { id: string; query: URLSearchParams }) {
   const { api } = useApp();
   const loaded = useAnswer(getModel, { params: { id } });
@@ -163,80 +194,101 @@ function One({ id, query }: { id: string; query: URLSearchParams }) {
   const other = query.get("with");
   return (
     <Load loaded={loaded}>
-      {(model) => (
-        <>
-          <ViewHead
-            title={
-              <>
-                Model <Hash value={model.model_id} length={10} />
-              </>
-            }
-            lead={`${model.config_key}, iteration ${model.iteration}`}
-            json={addressOf(getModel, { params: { id } })}
-            command={`ringrift models show ${shortModel(model.model_id)}`}
-          >
-            {model.parent !== null && <a href={`/models/${model.model_id}?with=${model.parent}`}>beside its parent</a>}
-            <a
-              class="button"
-              href={addressOf(getArtifact, { params: { sha256: model.model_id } })}
-              download={`${model.config_key}-${shortModel(model.model_id)}.model`}
+      {(model) => {
+        const of = { config: model.config_key as never };
+        return (
+          <>
+            <ViewHead
+              title={
+                <>
+                  Model <Hash value={model.model_id} length={10} />
+                </>
+              }
+              lead={`${model.config_key}, iteration ${model.iteration}`}
+              json={addressOf(getModel, { params: { id } })}
+              command={`ringrift models show ${shortModel(model.model_id)}`}
             >
-              Download
-            </a>
-            {model.stage !== "production" && (
-              <Act
-                name="Promote"
-                about="It becomes the champion of its config by hand. If it turns out to be worse, it is rolled back as any other."
-                attempt={() => api.call(promoteModel, { params: { id: model.model_id }, body: { dry_run: true } })}
-                perform={(reason) =>
-                  api.call(promoteModel, { params: { id: model.model_id }, body: reason === "" ? {} : { reason } })
-                }
-                show={({ changes }) => <Changes changes={changes} />}
-                done={loaded.again}
-                isGrave
-              />
-            )}
-          </ViewHead>
-          <div class="columns">
-            <Panel title="About">
-              <Facts
-                rows={[
-                  ...factsOf(model),
-                  ["SHA-256", <span class="mono">{model.model_id}</span>],
-                  [
-                    "parent",
-                    model.parent === null ? "none" : <a href={`/models/${model.parent}`}>{shortModel(model.parent)}</a>,
-                  ],
-                  ["made", <Time at={model.created_at} />],
-                ]}
-              />
-            </Panel>
-            {model.gate !== null && (
-              <Panel title="Its gate">
-                <LlrWalk gate={model.gate} />
+              <Beside model={model} other={other} />
+              <a
+                class="button"
+                href={addressOf(getArtifact, { params: { sha256: model.model_id } })}
+                download={`${model.config_key}-${shortModel(model.model_id)}.model`}
+              >
+                Download
+              </a>
+              {model.stage === "production" ? (
+                <Act
+                  name="Roll back"
+                  about="The last good champion of its config comes back, as a new generation."
+                  attempt={() => api.call(rollbackPipeline, { params: of, body: { dry_run: true } })}
+                  perform={(reason) =>
+                    api.call(rollbackPipeline, { params: of, body: reason === "" ? {} : { reason } })
+                  }
+                  show={({ changes }) => <Changes changes={changes} />}
+                  done={loaded.again}
+                  isGrave
+                />
+              ) : (
+                <Act
+                  name="Promote"
+                  about="It becomes the champion of its config by hand. If it turns out to be worse, it is rolled back as any other."
+                  attempt={() => api.call(promoteModel, { params: { id: model.model_id }, body: { dry_run: true } })}
+                  perform={(reason) =>
+                    api.call(promoteModel, { params: { id: model.model_id }, body: reason === "" ? {} : { reason } })
+                  }
+                  show={({ changes }) => <Changes changes={changes} />}
+                  done={loaded.again}
+                  isGrave
+                />
+              )}
+            </ViewHead>
+            <div class="columns">
+              <Panel title="About">
+                <Facts
+                  rows={[
+                    ...factsOf(model),
+                    ["SHA-256", <span class="mono">{model.model_id}</span>],
+                    [
+                      "parent",
+                      model.parent === null ? (
+                        "none"
+                      ) : (
+                        <a href={`/models/${model.parent}`}>{shortModel(model.parent)}</a>
+                      ),
+                    ],
+                    ["made", <Time at={model.created_at} />],
+                  ]}
+                />
               </Panel>
-            )}
-            <Panel title="What it was when">
-              <Table<ModelDetails["history"][number]>
-                label="What it was when"
-                rows={model.history}
-                keyOf={({ at, stage }) => `${at} ${stage}`}
-                empty={<Empty title="Nothing was decided about it yet." />}
-                columns={[
-                  { head: "Stage", cell: ({ stage }) => stage },
-                  { head: "When", cell: ({ at }) => <Time at={at} /> },
-                  { head: "By", cell: ({ by }) => printable(by) },
-                  { head: "Reason", wide: true, cell: ({ reason }) => printable(reason) },
-                ]}
-              />
+              <div class="stack">
+                {model.gate !== null && (
+                  <Panel title="Its gate" aside={`blocks, the worst first: ${model.gate.counts.join(" ")}`}>
+                    <LlrWalk gate={model.gate} />
+                  </Panel>
+                )}
+                <Panel title="What it was when">
+                  <Table<ModelDetails["history"][number]>
+                    label="What it was when"
+                    rows={model.history}
+                    keyOf={({ at, stage }) => `${at} ${stage}`}
+                    empty={<Empty title="Nothing was decided about it yet." />}
+                    columns={[
+                      { head: "Stage", cell: ({ stage }) => stage },
+                      { head: "When", cell: ({ at }) => <Time at={at} /> },
+                      { head: "By", cell: ({ by }) => printable(by) },
+                      { head: "Reason", wide: true, cell: ({ reason }) => printable(reason) },
+                    ]}
+                  />
+                </Panel>
+              </div>
+            </div>
+            {other !== null && <Compare model={model} other={other} />}
+            <Panel title="Lineage" aside={<code class="hint">ringrift trace {shortModel(model.model_id)}</code>}>
+              <Load loaded={lineage}>{(found) => <LineageGraph lineage={found} />}</Load>
             </Panel>
-          </div>
-          {other !== null && <Compare model={model} other={other} />}
-          <Panel title="Lineage" aside={<code class="hint">ringrift trace {shortModel(model.model_id)}</code>}>
-            <Load loaded={lineage}>{(found) => <LineageGraph lineage={found} />}</Load>
-          </Panel>
-        </>
-      )}
+          </>
+        );
+      }}
     </Load>
   );
 }

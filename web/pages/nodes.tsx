@@ -2,6 +2,7 @@
 
 import { getCopies } from "../../src/surfaces/artifacts/wire.ts";
 import { duration, number, plural, printable } from "../../src/surfaces/cli/text.ts";
+import { costOf, heldBackBy, heldOf, rentedOf, resultsOf, speedWords } from "../../src/surfaces/nodes/view.ts";
 import {
   cordonNode,
   drainNode,
@@ -15,8 +16,9 @@ import { getResources } from "../../src/surfaces/resources/wire.ts";
 import { bytes } from "../../src/surfaces/status/view.ts";
 import { Act } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
-import { useApp } from "../browser/app.ts";
+import { useApp, useNow } from "../browser/app.ts";
 import { Badge, Empty, Facts, Load, Panel, Progress, Table, Time, type Tone, ViewHead } from "../browser/parts.tsx";
+import { RecoveryActs } from "../browser/recovery-acts.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
 
 const TONES: Readonly<Record<Node["state"], Tone>> = {
@@ -30,12 +32,6 @@ const toneOf = (state: Node["state"]): Tone => TONES[state];
 
 const idle = ({ load, capabilities }: Node): string =>
   load === null || capabilities.cpu === 0 ? "" : `${number(load.free.cpu)} of ${number(capabilities.cpu)} free`;
-
-const inHand = ({ held, load, slots }: Node): string => {
-  const most = held?.slots ?? slots?.of;
-  const jobs = number(held?.jobs ?? load?.running ?? 0);
-  return most === undefined ? jobs : `${jobs} of ${number(most)}`;
-};
 
 /** How much of its processors is in use, beside how much it is meant to be. */
 const Load100 = ({ node: { slots, label } }: { node: Node }) =>
@@ -121,12 +117,13 @@ function List() {
               columns={[
                 {
                   head: "Node",
-                  cell: ({ node_id, label, local }) => (
+                  cell: (node) => (
                     <>
-                      <a class="strong" href={`/nodes/${encodeURIComponent(node_id)}`}>
-                        {printable(label)}
+                      <a class="strong" href={`/nodes/${encodeURIComponent(node.node_id)}`}>
+                        {printable(node.label)}
                       </a>
-                      <span class="sub">{local ? "this machine" : ""}</span>
+                      <span class="sub">{node.local ? "this machine" : ""}</span>
+                      {heldBackBy(node) !== "" && <span class="sub held">{heldBackBy(node)}</span>}
                     </>
                   ),
                 },
@@ -141,7 +138,7 @@ function List() {
                     </>
                   ),
                 },
-                { head: "Jobs", right: true, cell: inHand },
+                { head: "Jobs", right: true, cell: ({ held }) => heldOf(held) },
                 { head: "Load", cell: (node) => <Load100 node={node} /> },
                 {
                   head: "Idle",
@@ -223,6 +220,7 @@ function List() {
 }
 
 function One({ id }: { id: string }) {
+  const now = useNow();
   const loaded = useAnswer(getNode, { params: { id } });
   const copies = useAnswer(getCopies, {});
   return (
@@ -267,14 +265,6 @@ function One({ id }: { id: string }) {
                           ] as const,
                         ]),
                     ["load", <Load100 node={node} />],
-                    ...(node.rented === undefined
-                      ? []
-                      : [
-                          [
-                            "cost",
-                            `${node.rented.price_usd_hour.toFixed(2)} USD an hour, ${node.rented.cost_usd.toFixed(2)} USD so far, by ${printable(node.rented.provider)}`,
-                          ] as const,
-                        ]),
                     ...(node.cordoned === null
                       ? []
                       : [
@@ -290,13 +280,15 @@ function One({ id }: { id: string }) {
                 />
               </Panel>
               {node.work !== undefined && (
-                <Panel title="What it has done">
+                <Panel title="What it has done" aside="in the last day">
                   <Facts
                     rows={[
                       ["completed", number(node.work.completed)],
                       ["failed", number(node.work.failed)],
                       ["games", number(node.work.games)],
                       ["busy", duration(node.work.busy_seconds * 1_000)],
+                      ["cost", costOf(node, now)],
+                      ...(node.rented === undefined ? [] : [["rented", rentedOf(node)] as const]),
                       [
                         "games an hour",
                         node.work.games_per_hour === null ? "unknown" : number(Math.round(node.work.games_per_hour)),
@@ -305,8 +297,11 @@ function One({ id }: { id: string }) {
                         "speed beside others",
                         node.work.speed_residual === null
                           ? "nothing to compare with"
-                          : `${(node.work.speed_residual * 100).toFixed(0)} %`,
+                          : speedWords(node.work.speed_residual),
                       ],
+                      ...(node.work.results_residual == null
+                        ? []
+                        : [["its results are", resultsOf(node.work.results_residual)] as const]),
                     ]}
                   />
                 </Panel>
@@ -327,6 +322,7 @@ function One({ id }: { id: string }) {
                 ]}
               />
             </Panel>
+            <RecoveryActs node={id} />
           </>
         );
       }}

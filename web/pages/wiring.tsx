@@ -1,10 +1,10 @@
 /** The wiring: which unit speaks to which by what event, and which events nobody hears or emits. */
 import type { AuditReport } from "../../src/daemons/index.ts";
 import { getAudit } from "../../src/surfaces/audit/wire.ts";
-import { plural, printable } from "../../src/surfaces/cli/text.ts";
+import { duration, number, plural, printable } from "../../src/surfaces/cli/text.ts";
 import { addressOf } from "../browser/api.ts";
 import { Graph, type GraphNode } from "../browser/graph.tsx";
-import { Badge, Empty, Load, Panel, Table, Tabs, type Tone, ViewHead } from "../browser/parts.tsx";
+import { Badge, Empty, Facts, Load, Panel, Table, Tabs, type Tone, ViewHead } from "../browser/parts.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
 import { WiringMatrix } from "../browser/wiring-matrix.tsx";
 
@@ -56,6 +56,45 @@ function neighbours(units: readonly Unit[], parts: AuditReport["parts"], name: s
   return { nodes, edges, mine: [...mine].sort(), heard: [...heard].sort() };
 }
 
+/** What a unit or a part is, as it is declared. */
+function Definition({ name, layers, parts }: Pick<AuditReport, "layers" | "parts"> & { name: string }) {
+  const found = layers
+    .flatMap(({ layer, units }) => units.map((unit) => ({ layer, unit })))
+    .find(({ unit }) => unit.name === name);
+  const part = parts.find((each) => each.name === name);
+  if (found === undefined)
+    return (
+      <Panel title="Declared" aside="a part: it emits events, and is no unit">
+        <Facts rows={[["runs in", part!.placement]]} />
+      </Panel>
+    );
+  const { layer, unit } = found;
+  return (
+    <Panel title="Declared" aside={<a href={`/why/${name}`}>why {name}</a>}>
+      <Facts
+        rows={[
+          ["kind", unit.kind === "daemon" ? <a href={`/daemons/${name}`}>daemon</a> : unit.kind],
+          ["runs in", unit.placement],
+          ["layer", number(layer)],
+          ...(unit.every_ms == null ? [] : [["runs every", duration(unit.every_ms)] as const]),
+          [
+            "starts after",
+            unit.depends_on.length === 0
+              ? "nothing"
+              : unit.depends_on.map((each) => (
+                  <a key={each} href={`/wiring?unit=${each}`}>
+                    {each}{" "}
+                  </a>
+                )),
+          ],
+          ...(unit.delegates_to == null ? [] : [["its work is done by", printable(unit.delegates_to)] as const]),
+          ...(unit.also_known_as.length === 0 ? [] : [["also called", unit.also_known_as.join(", ")] as const]),
+        ]}
+      />
+    </Panel>
+  );
+}
+
 /** What has to be settled: nobody hears it, nobody emits it, or it is written and never read. */
 const isOpen = ({ fails, excuse }: Finding): boolean => fails && excuse === null;
 
@@ -69,7 +108,8 @@ export default function Wiring({ query }: { query: URLSearchParams }) {
       <Load loaded={loaded}>
         {(report) => {
           const units = report.layers.flatMap(({ units: inside }) => inside);
-          const one = name === null ? undefined : neighbours(units, report.parts, name);
+          const isKnown = [...units, ...report.parts].some((each) => each.name === name);
+          const one = name === null || !isKnown ? undefined : neighbours(units, report.parts, name);
           const open = report.findings.filter(isOpen);
           const shown = isAll ? report.findings : open;
           return (
@@ -81,6 +121,11 @@ export default function Wiring({ query }: { query: URLSearchParams }) {
                   ...(name === null ? [] : [{ name, to: `/wiring?unit=${name}`, isHere: true }]),
                 ]}
               />
+              {name !== null && !isKnown && (
+                <div class="empty">
+                  <Empty title={`Nothing here is called '${printable(name)}'.`} todo="Type / to search for it." />
+                </div>
+              )}
               {one === undefined ? (
                 <Panel
                   title="Who speaks to whom"
@@ -98,6 +143,7 @@ export default function Wiring({ query }: { query: URLSearchParams }) {
                 </Panel>
               ) : (
                 <>
+                  <Definition name={name!} layers={report.layers} parts={report.parts} />
                   <Panel title={name!} aside="whom it hears, and who hears it">
                     <Graph label={`What ${name} hears and emits`} nodes={one.nodes} edges={one.edges} />
                   </Panel>

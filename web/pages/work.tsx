@@ -21,6 +21,7 @@ import {
   Empty,
   Facts,
   Load,
+  Older,
   Panel,
   Progress,
   Table,
@@ -30,6 +31,7 @@ import {
   ViewHead,
 } from "../browser/parts.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
+import { usePages } from "../browser/use-pages.ts";
 
 const TONES: Readonly<Record<string, Tone>> = {
   completed: "good",
@@ -95,6 +97,14 @@ const Counts = ({ stats }: { stats: Answer<typeof getWorkStats> }) => {
         }
         columns={[
           { head: "Kind", cell: (kind) => <a href={`/work?type=${kind}`}>{kind}</a> },
+          {
+            head: "Oldest waits",
+            right: true,
+            cell: (kind) => {
+              const seconds = stats.oldest_by_kind?.[kind];
+              return seconds === undefined ? <span class="dim">–</span> : duration(seconds * 1_000);
+            },
+          },
           ...states.map((state) => ({
             head: state,
             right: true,
@@ -143,14 +153,18 @@ const Failures = ({ groups }: { groups: readonly FailureGroup[] }) => (
 );
 
 type State = NonNullable<NonNullable<Parameters<typeof addressOf<typeof listWork>>[1]>["query"]>["state"];
-const PAGE = 100;
 const isFailure = ({ type }: { readonly type: string }) => type === "TASK_FAILED";
 
 function List({ query }: { query: URLSearchParams }) {
   const stats = useAnswer(getWorkStats, {});
   const [state, work_type, node_id] = ["state", "type", "node"].map((name) => query.get(name) ?? undefined);
-  const asked = { state: state as State, work_type, node_id, order: "newest" as const, limit: PAGE };
-  const jobs = useAnswer(listWork, { query: asked });
+  const asked = { state: state as State, work_type, node_id, order: "newest" as const };
+  const jobs = usePages(listWork, {
+    query: asked,
+    rowsOf: ({ jobs: rows }) => rows,
+    placeOf: ({ work_id }) => Number(work_id.slice(1)),
+    before: ({ work_id }) => ({ before: work_id }),
+  });
   const states = Object.entries(stats.answer?.states ?? {});
   const { failed = 0, delayed = 0 } = stats.answer?.states ?? {};
   const failures = useAnswer(failed + delayed > 0 ? listFailures : undefined, {}, { concerns: isFailure });
@@ -174,14 +188,14 @@ function List({ query }: { query: URLSearchParams }) {
         ]}
       />
       <Panel title="Over nodes" aside="the same jobs, by where and when they ran">
-        <Load loaded={jobs}>{({ jobs: rows }) => <NodeTimeline jobs={rows} />}</Load>
+        <Load loaded={jobs.loaded}>{({ jobs: newest }) => <NodeTimeline jobs={newest} />}</Load>
       </Panel>
-      <Panel title="Jobs" aside={`the newest ${PAGE}${work_type === undefined ? "" : ` of ${work_type}`}`}>
-        <Load loaded={jobs}>
-          {({ jobs: rows }) => (
+      <Panel title="Jobs" aside={`newest first${work_type === undefined ? "" : `, of ${work_type}`}`}>
+        <Load loaded={jobs.loaded}>
+          {() => (
             <Table<Job>
               label="Jobs"
-              rows={rows}
+              rows={jobs.rows}
               keyOf={({ work_id }) => work_id}
               toneOf={(job) => (job.state === "failed" ? "bad" : undefined)}
               empty={<Empty title="No job fits." />}
@@ -216,6 +230,7 @@ function List({ query }: { query: URLSearchParams }) {
             />
           )}
         </Load>
+        <Older more={jobs.more} />
       </Panel>
     </>
   );
@@ -231,18 +246,19 @@ interface Moment {
 /** What happened to it when, and where, on one line of time. */
 function Timeline({ job }: { job: Job }) {
   const now = useNow();
+  const isHeld = job.state === "claimed" || job.state === "running" || job.finished_at !== null;
   const moments: Moment[] = [
-    { name: "waited", from: job.queued_at, to: job.claimed_at ?? job.finished_at },
+    { name: isHeld ? "waited" : "waits", from: job.queued_at, to: isHeld ? (job.claimed_at ?? job.finished_at) : null },
     ...(job.lapses ?? []).map(({ node, node_id, lapsed_at }) => ({
       name: "lapsed",
       from: lapsed_at,
       to: lapsed_at,
       where: node ?? node_id,
     })),
-    ...(job.claimed_at === null
+    ...(job.claimed_at === null || !isHeld
       ? []
       : [{ name: "claimed", from: job.claimed_at, to: job.started_at, where: job.node ?? undefined }]),
-    ...(job.started_at === null
+    ...(job.started_at === null || !isHeld
       ? []
       : [{ name: "ran", from: job.started_at, to: job.finished_at, where: job.node ?? undefined }]),
   ];

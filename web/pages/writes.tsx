@@ -5,8 +5,9 @@ import { listTokens, listWrites, revokeToken, type Token } from "../../src/surfa
 import { Act } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
 import { useApp, useMayWrite } from "../browser/app.ts";
-import { Badge, Empty, Load, Panel, Table, Time, ViewHead } from "../browser/parts.tsx";
+import { Badge, Empty, Load, Older, Panel, Table, Time, ViewHead } from "../browser/parts.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
+import { usePages } from "../browser/use-pages.ts";
 
 type Write = Answer<typeof listWrites>["writes"][number];
 
@@ -65,7 +66,12 @@ function Access() {
 }
 
 export default function Writes() {
-  const loaded = useAnswer(listWrites, { query: { limit: 200 } });
+  const { loaded, rows, more } = usePages(listWrites, {
+    query: {},
+    rowsOf: ({ writes }) => writes,
+    placeOf: ({ id = 0 }) => id,
+    before: ({ id }) => ({ before: id }),
+  });
   return (
     <>
       <ViewHead
@@ -76,14 +82,14 @@ export default function Writes() {
       />
       <Panel
         title="Who did what"
-        aside={loaded.answer !== undefined && `${plural(loaded.answer.writes.length, "write")}, newest first`}
+        aside={loaded.answer !== undefined && `${plural(rows.length, "write")}, newest first`}
       >
         <Load loaded={loaded}>
-          {({ writes }) => (
+          {() => (
             <Table<Write>
               label="Writes"
-              rows={writes}
-              keyOf={({ request_id, at }) => `${request_id} ${at}`}
+              rows={rows}
+              keyOf={({ id, request_id }) => `${id} ${request_id}`}
               toneOf={({ status }) => (status >= 500 ? "bad" : undefined)}
               empty={<Empty title="Nothing was changed yet." />}
               columns={[
@@ -109,6 +115,7 @@ export default function Writes() {
             />
           )}
         </Load>
+        <Older more={more} />
       </Panel>
       <Access />
     </>

@@ -63,7 +63,10 @@ const orders: Readonly<
 export const daemonRoutes: readonly Route[] = [
   handle(listDaemons, ({ ports }) => ({ daemons: ports.daemons.report() })),
   handle(getDaemon, ({ ports, params: { name } }) => rowOf(ports.daemons, name)),
-  handle(listDaemonActions, ({ ports }) => ({ actions: ports.daemons.actions() })),
+  handle(listDaemonActions, ({ ports: { daemons }, query: { daemon } }) => {
+    const only = daemon === undefined ? undefined : daemons.nameOf(daemon);
+    return { actions: daemons.actions().filter((action) => only === undefined || action.daemon === only) };
+  }),
   ...(Object.keys(orders) as (keyof typeof orders)[]).map((verb) =>
     handle(daemonOrders[verb], async ({ ports: { daemons }, params: { name }, caller: { actor } }) => {
       const { run, done } = orders[verb];

@@ -56,6 +56,7 @@ export const getDaemon = defineRoute("getDaemon", "GET /v1/daemons/{name}", {
 export const listDaemonActions = defineRoute("listDaemonActions", "GET /v1/daemon-actions", {
   tag,
   summary: "What was done to daemons, by whom and why, oldest first.",
+  query: () => z.strictObject({ daemon: name.optional().describe("Only what was done to this one.") }),
   about: "The last 1,000 actions.",
   answer: () =>
     z.object({

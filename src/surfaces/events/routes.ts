@@ -1,3 +1,4 @@
+import { fieldsOf } from "../../events/index.ts";
 import { defined, OperatingError } from "../../kernel/index.ts";
 import {
   consumerStatus,
@@ -91,8 +92,19 @@ export const eventRoutes: readonly Route[] = [
     const listeners = [event_type, "*"].flatMap((type) => heard.get(type) ?? []).filter((who) => !owed.has(who));
     const { last_seen_at, sources, ...rates } = useOf(seen, clock.now() / 1_000);
     const inMs = (seconds: number) => seconds * 1_000;
+    const row = router.catalog.row(event_type);
     return {
       event_type,
+      definition:
+        row === undefined
+          ? null
+          : {
+              about: row.about,
+              category: row.category,
+              class: row.class,
+              critical: row.critical,
+              fields: fieldsOf(row),
+            },
       emitters,
       sources: sources.map((each) => ({ ...each, last_seen_at: inMs(each.last_seen_at) })),
       hearers,

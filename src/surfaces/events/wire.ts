@@ -93,6 +93,16 @@ export const getEventUse = defineRoute("getEventUse", "GET /v1/event-types/{name
   answer: () =>
     z.object({
       event_type: z.string(),
+      definition: z
+        .object({
+          about: z.string(),
+          category: z.string(),
+          class: z.string(),
+          critical: z.boolean(),
+          fields: z.array(z.object({ name: z.string(), type: z.string(), required: z.boolean(), meaning: z.string() })),
+        })
+        .nullish()
+        .describe("What the catalog says of it; null for a name that is not in it."),
       emitters: z.array(z.string()).describe("Units and parts that declare to emit it."),
       sources: z
         .array(z.object({ source: z.string(), events: z.int(), last_seen_at: time }))

@@ -36,12 +36,13 @@ export function createWrites(store: Store, clock: Clock, onLost: (rows: number, 
     },
     /** Writes down what still waits. */
     flush,
-    /** Newest first. */
-    list: (limit: number) =>
+    /** Newest first; only those before that one, where it is named. */
+    list: (limit: number, before = Number.MAX_SAFE_INTEGER) =>
       store
-        .read<WriteRow>(
-          `SELECT at, actor, scope, method, path, status, request_id, came_from, dry_run, reason FROM api_writes
-           ORDER BY id DESC LIMIT ?`,
+        .read<WriteRow & { readonly id: number }>(
+          `SELECT id, at, actor, scope, method, path, status, request_id, came_from, dry_run, reason FROM api_writes
+           WHERE id < ? ORDER BY id DESC LIMIT ?`,
+          before,
           limit,
         )
         .map(({ came_from, dry_run, ...row }) => ({ ...row, dry_run: dry_run === 1, from: came_from })),

@@ -39,7 +39,7 @@ const sizeOf = ({ cpu, gpu, memory_gb }: Node["capabilities"]): string =>
 const ofMost = (jobs: number, most: number): string => `${number(jobs)} of ${number(most)}`;
 
 /** How many its worker does at once only that one says: a limit of ours is no slot of a node without one. */
-const heldOf = (held: Node["held"]): string => {
+export const heldOf = (held: Node["held"]): string => {
   if (held === undefined) return "";
   if (held.slots !== undefined) return ofMost(held.jobs, Math.min(held.max, held.slots));
   return held.jobs === 0 ? "no worker" : number(held.jobs);
@@ -52,7 +52,7 @@ const heldWords = ({ held, held_by_token: all }: Node): string => {
 };
 
 /** Why it gets less than it could, in a few words. */
-const heldBackBy = (node: Node): string => {
+export const heldBackBy = (node: Node): string => {
   const { cordoned, slots, health } = node;
   if (cordoned !== null) return `${schedulingOf(node)}: ${printable(cordoned.reason)}`;
   if (health !== undefined && health.condition !== "healthy")
@@ -123,11 +123,11 @@ export function clusterLine(nodes: readonly Node[], coordinators?: { present: nu
   return `${lead}${online} of ${plural(nodes.length, "node")} online${versions}`;
 }
 
-const residualOf = (residual: number | null): string => {
+export const speedWords = (residual: number | null): string => {
   if (residual === null) return "";
   const percent = Math.round((Math.exp(residual) - 1) * 100);
-  if (percent === 0) return ", as fast as the others";
-  return `, ${Math.abs(percent)} % ${percent > 0 ? "faster" : "slower"} than the others`;
+  if (percent === 0) return "as fast as the others";
+  return `${Math.abs(percent)} % ${percent > 0 ? "faster" : "slower"} than the others`;
 };
 
 const HOUR_MS = 3_600_000;
@@ -145,7 +145,7 @@ export function costOf({ work, capabilities: { cpu }, joined_at }: Node, now: nu
 }
 
 /** What a rented node costs, and what its games do. */
-function rentedOf({ rented, work }: Node): string {
+export function rentedOf({ rented, work }: Node): string {
   if (rented === undefined) return "";
   const { provider, price_usd_hour, cost_usd, last_day_usd } = rented;
   const games = work?.games ?? 0;
@@ -156,7 +156,7 @@ function rentedOf({ rented, work }: Node): string {
 /** Beyond this a node's results are worth a look. */
 const STRANGE_RESULTS = 3;
 
-const resultsOf = (residual: number | null | undefined): string => {
+export const resultsOf = (residual: number | null | undefined): string => {
   if (residual == null) return "";
   const distance = `${residual.toFixed(1)} standard deviations from the others in the same batches`;
   return residual < STRANGE_RESULTS ? `like the others' (${distance})` : `NOT like the others' (${distance})`;
@@ -210,8 +210,12 @@ export function nodeDetails(node: Node, shell: Shell): string[] {
     [
       "last day",
       work &&
-        `${plural(work.completed, "job")} done, ${number(work.failed)} failed, ${plural(work.games, "game")}` +
-          `${work.games_per_hour === null ? "" : ` (${number(Math.round(work.games_per_hour))} an hour)`}${residualOf(work.speed_residual)}`,
+        [
+          `${plural(work.completed, "job")} done`,
+          `${number(work.failed)} failed`,
+          `${plural(work.games, "game")}${work.games_per_hour === null ? "" : ` (${number(Math.round(work.games_per_hour))} an hour)`}`,
+          ...(work.speed_residual === null ? [] : [speedWords(work.speed_residual)]),
+        ].join(", "),
     ],
     ["cost", costOf(node, now)],
     ["rented", rentedOf(node)],

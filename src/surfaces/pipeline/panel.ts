@@ -105,9 +105,10 @@ function troubleOf({ state, cause, waits, failures, books }: ConfigSnapshot, { a
   ];
 }
 
-function gamesOf({ games, games_per_second, rows, quality }: ConfigSnapshot, { paint }: Place): string {
+function gamesOf({ games, games_per_second, rows, window, quality }: ConfigSnapshot, { paint }: Place): string {
   const judged = quality === null ? "" : `   quality ${quality.score.toFixed(2)} ${printable(quality.band)}`;
-  const more = paint.dim(`   rows ${number(rows)}${judged}`);
+  const seen = window === undefined ? "" : `, training sees ${number(window.rows)}`;
+  const more = paint.dim(`   rows ${number(rows)}${seen}${judged}`);
   return labelled("games", paint, paint.bold(number(games)), `  ${games_per_second.toFixed(1)}/s`, more);
 }
 

@@ -140,6 +140,12 @@ export const rejectedGames = ({ rejected }: Pick<ConfigSnapshot["books"], "rejec
 export const booksOffBy = (books: ConfigSnapshot["books"]): number =>
   books.durable + books.in_flight + rejectedGames(books) - books.produced;
 
+/** What training sees: the newest rows, of all that were made. */
+export const windowWords = ({ rows, window }: Pick<ConfigSnapshot, "rows" | "window">): string =>
+  window === undefined
+    ? plural(rows, "row")
+    : `the newest ${number(window.rows)} of ${plural(rows, "row")}, in ${plural(window.shards, "file")}`;
+
 /** How steady the gains of a config are, and what that does. */
 export const stabilityWords = ({
   level,

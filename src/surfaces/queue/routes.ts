@@ -203,6 +203,7 @@ const operatorRoutes: readonly Route[] = [
       states: byState(counts),
       ...load,
       oldest_seconds: oldestSeconds,
+      oldest_by_kind: Object.fromEntries(Object.entries(queue.oldestByKind()).map(([kind, ms]) => [kind, ms / 1_000])),
       claims_waiting: desk.waiting,
       kinds: queue.kinds,
       slots: [...queue.slots()]

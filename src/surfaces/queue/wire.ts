@@ -306,6 +306,7 @@ export const listWork = defineRoute("listWork", "GET /v1/work/jobs", {
       node_id: name.optional(),
       batch_id: name.optional(),
       after: name.optional().describe("Only jobs that were added after this one."),
+      before: name.optional().describe("Only jobs that were added before this one."),
       order: z.enum(JOB_ORDERS).default("oldest").describe("Which come first."),
       limit: whole(1, 1_000).default(100),
     }),
@@ -369,6 +370,10 @@ export const getWorkStats = defineRoute("getWorkStats", "GET /v1/work/stats", {
       blocked: z.int(),
       held: z.int(),
       oldest_seconds: z.number(),
+      oldest_by_kind: z
+        .record(z.string(), z.number())
+        .optional()
+        .describe("For how many seconds the oldest of each kind waits that somebody could take."),
       claims_waiting: z.int(),
       kinds: z.array(z.string()),
       slots: z

@@ -11,9 +11,9 @@ const named = <S extends { readonly producer: string }>({ nodes: { book } }: Con
 });
 
 export const recordRoutes: readonly Route[] = [
-  handle(listRecords, ({ ports, query: { config_key, limit } }) => ({
+  handle(listRecords, ({ ports, query: { config_key, before, limit } }) => ({
     segments: pipelineOf(ports)
-      .segments({ limit, ...defined({ configKey: config_key }) })
+      .segments({ limit, ...defined({ configKey: config_key, before }) })
       .map((segment) => named(ports, segment)),
   })),
   handle(getRecord, ({ ports, params: { id } }) => {

@@ -9,6 +9,7 @@ const segment = lazy(() =>
   z
     .object({
       sha256: z.string(),
+      seq: z.int().optional().describe("Its place among all files, in the order they were recorded."),
       config_key: z.string().nullable(),
       games: z.int(),
       iteration: z.int().nullable(),
@@ -24,7 +25,12 @@ const segment = lazy(() =>
 export const listRecords = defineRoute("listRecords", "GET /v1/records", {
   ...whereItRuns,
   summary: "Files of played games, newest first.",
-  query: () => z.strictObject({ config_key: field.config_key.optional(), limit: whole(1, 1_000).default(20) }),
+  query: () =>
+    z.strictObject({
+      config_key: field.config_key.optional(),
+      before: whole(1, Number.MAX_SAFE_INTEGER).optional().describe("Only files before this `seq`."),
+      limit: whole(1, 1_000).default(20),
+    }),
   about: "The matching ones.",
   answer: () => z.object({ segments: z.array(segment()) }),
 });

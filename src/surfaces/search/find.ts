@@ -119,7 +119,29 @@ const alerts: Place = (text, { alerts: book }) =>
     return [{ kind: "alert", id, label: `${id} ${title}`, exact: true }];
   });
 
-const PLACES: readonly Place[] = [configs, jobs, models, files, nodes, daemons, units, eventTypes, events, alerts];
+const deadLetters: Place = async (text, { router }) =>
+  (await (/^\d{1,15}$/.test(text) ? router.deadLetters.list({ id: Number(text) }, 1) : [])).map(
+    ({ id, event_type, consumer, status }) => ({
+      kind: "dead letter",
+      id: String(id),
+      label: `${id} ${event_type} to ${consumer}, ${status}`,
+      exact: true,
+    }),
+  );
+
+const PLACES: readonly Place[] = [
+  configs,
+  jobs,
+  models,
+  files,
+  nodes,
+  daemons,
+  units,
+  eventTypes,
+  events,
+  alerts,
+  deadLetters,
+];
 
 export async function findIn(ports: ControlPorts, given: string): Promise<Found[]> {
   const text = given.trim();

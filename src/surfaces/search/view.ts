@@ -5,7 +5,7 @@ const VIEWS: Readonly<Record<Found["kind"], (id: string) => string>> = {
   config: (id) => `/configs/${id}`,
   job: (id) => `/work/${id}`,
   model: (id) => `/models/${id}`,
-  games: (id) => `/artifacts/${id.split("%23")[0]}`,
+  games: (id) => `/games/${id.replace("%23", "?game=")}`,
   file: (id) => `/artifacts/${id}`,
   node: (id) => `/nodes/${id}`,
   daemon: (id) => `/daemons/${id}`,
@@ -13,6 +13,7 @@ const VIEWS: Readonly<Record<Found["kind"], (id: string) => string>> = {
   event: (id) => `/journal/${id}`,
   "event type": (id) => `/journal?type=${id}`,
   alert: (id) => `/alerts?id=${id}`,
+  "dead letter": (id) => `/dead-letters?id=${id}`,
 };
 
 export const viewOf = ({ kind, id }: Pick<Found, "kind" | "id">): string => VIEWS[kind](encodeURIComponent(id));
@@ -29,6 +30,7 @@ const COMMANDS: Readonly<Record<Found["kind"], (id: string) => string>> = {
   event: (id) => `ringrift events show ${id}`,
   "event type": (id) => `ringrift events show ${id}`,
   alert: (id) => `ringrift alerts show ${id}`,
+  "dead letter": (id) => `ringrift dlq show ${id}`,
 };
 
 export const commandOf = ({ kind, id }: Pick<Found, "kind" | "id">): string => COMMANDS[kind](id);

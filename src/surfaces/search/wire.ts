@@ -14,6 +14,7 @@ const KINDS = [
   "event",
   "event type",
   "alert",
+  "dead letter",
 ] as const;
 
 export const findAnything = defineRoute("findAnything", "GET /v1/search", {

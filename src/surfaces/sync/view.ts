@@ -57,7 +57,7 @@ export function syncDetails(sync: SyncDetails, shell: Shell): string[] {
   return [shell.paint.bold(printable(sync.sync_id)), ...factLines(facts, shell)];
 }
 
-const stateOf = ({ state, next_at, attempts }: Delivery, now: number): string => {
+export const deliveryState = ({ state, next_at, attempts }: Delivery, now: number): string => {
   if (state === "failed") return `given up after ${plural(attempts, "try", "tries")}`;
   if (state !== "waiting" || next_at === null || attempts === 0) return state;
   return next_at <= now ? "tried again now" : `tried again in ${duration(next_at - now)}`;
@@ -101,7 +101,7 @@ export function deliveryLines({ deliveries, hosts, ways }: DeliveriesView, which
     const { node, action, kind, sha256, config_key, state, reason, bytes: size } = delivery;
     const where = action === "fetch" ? `to ${node}` : `home from ${node}`;
     const what = `${kind} ${sha256.slice(0, 12)}${config_key === null ? "" : ` of ${config_key}`} (${bytes(size)})`;
-    const how = stateOf(delivery, now);
+    const how = deliveryState(delivery, now);
     const head = `${printable(`${what} ${where} for ${reason}`)}: ${state === "failed" ? paint.red(how) : how}`;
     return [head, ...triesOf(delivery).map((line) => paint.dim(printable(line)))];
   });

@@ -9,5 +9,5 @@ export const tokenRoutes: readonly Route[] = [
     return { ...made, join: join_uses === undefined ? null : ports.address() };
   }),
   handle(revokeToken, ({ ports, params: { id }, caller: { actor } }) => ports.tokens.revoke(id, actor)),
-  handle(listWrites, ({ ports, query: { limit } }) => ({ writes: ports.writes.list(limit) })),
+  handle(listWrites, ({ ports, query: { limit, before } }) => ({ writes: ports.writes.list(limit, before) })),
 ];

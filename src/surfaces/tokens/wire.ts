@@ -89,12 +89,17 @@ export const revokeToken = defineRoute("revokeToken", "DELETE /v1/tokens/{id}", 
 export const listWrites = defineRoute("listWrites", "GET /v1/writes", {
   tag,
   summary: "Changes that were made through this API, and by whom, newest first.",
-  query: () => z.strictObject({ limit: whole(1, 1_000).default(100) }),
+  query: () =>
+    z.strictObject({
+      before: whole(1, Number.MAX_SAFE_INTEGER).optional().describe("Only writes before the one with this `id`."),
+      limit: whole(1, 1_000).default(100),
+    }),
   about: "One row for each.",
   answer: () =>
     z.object({
       writes: z.array(
         z.object({
+          id: z.int().optional(),
           at: time,
           actor: z.string(),
           scope: z.string(),

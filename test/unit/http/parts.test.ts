@@ -166,6 +166,7 @@ test("the busy writes of workers do not push out those of operators, and both ar
   expect(count("worker")).toBeGreaterThanOrEqual(10_000);
   expect(count("worker")).toBeLessThanOrEqual(10_256);
   expect(writes.list(1)).toMatchObject([{ request_id: "worker-10999", from: "socket" }]);
+  expect(writes.list(1, writes.list(1)[0]!.id)).toMatchObject([{ request_id: "worker-10998" }]);
 });
 
 describe("the reader of figures that the tests rely on", () => {
