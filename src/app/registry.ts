@@ -13,7 +13,7 @@ import { builtinRows, createCatalog } from "../events/index.ts";
 import { settingDefaults } from "../kernel/settings/index.ts";
 import { type PipelineServices, pipelineParts, pipelineUnits } from "../pipeline/index.ts";
 import { artifactStorePart, type SyncUnitServices, syncFacadePart, syncUnits } from "../sync/index.ts";
-import { type WorkServices, workSettings, workStorePart, workUnits } from "../work/index.ts";
+import { type WorkServices, workerPart, workSettings, workStorePart, workUnits } from "../work/index.ts";
 import { onlyDeclared } from "./only-declared.ts";
 
 /** What the units of each room work with. */
@@ -47,7 +47,15 @@ export const liveRegistry = ({ daemons, cluster, fleet, work, sync, pipeline }: 
       ...syncUnits(sync),
       ...pipelineUnits(pipeline),
     ],
-    parts: [...daemonsParts, ...clusterParts, workStorePart, artifactStorePart, syncFacadePart, ...pipelineParts],
+    parts: [
+      ...daemonsParts,
+      ...clusterParts,
+      workStorePart,
+      workerPart,
+      artifactStorePart,
+      syncFacadePart,
+      ...pipelineParts,
+    ],
     ingress: [],
   }) as unknown as Registry;
   return { ...registry, excused: { deadSubscriptions: watchedByUser(registry, cluster) } };

@@ -29,7 +29,6 @@ export { probeStore } from "./journal/probe.ts";
 export {
   type ConsumerStatus,
   consumerStatus,
-  consumersBehind,
   eventById,
   eventsOfTrace,
   type HistoryFilter,

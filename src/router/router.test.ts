@@ -228,6 +228,22 @@ describe("a durable consumer", () => {
     expect(Object.values(seen).flat()).toHaveLength(500);
   });
 
+  test("is not behind by what it does not want, though its stored mark follows later; one that is away is", async () => {
+    const { router } = fresh();
+    await router.consume({ consumer: "here", handlers: { MODEL_MADE: () => {} } });
+    const away = await router.consume({ consumer: "away", handlers: { GAME_PLAYED: () => {} } });
+    await away.stop();
+    for (let n = 0; n < 5; n += 1) await router.publish("GAME_PLAYED", { config_key: "c_2p", n });
+    expect(router.consumersBehind()).toEqual([
+      { consumer: "away", lag: 5 },
+      { consumer: "here", lag: 0 },
+    ]);
+    expect(router.consumers()).toMatchObject([
+      { consumer: "away", lag: 5 },
+      { consumer: "here", lag: 0 },
+    ]);
+  });
+
   test("never hears what it says itself", async () => {
     const { router, store } = fresh();
     let heard = 0;

@@ -7,7 +7,15 @@ import { createDeadLetterQueue, type DeadLetterQueue } from "./dead-letter-queue
 import { EphemeralSubscribers, type Handler } from "./ephemeral.ts";
 import { type AnyEvent, fromStored, type Published, type ViewName, viewBits, whyUnreadable } from "./event.ts";
 import { FailureReports } from "./failure-reports.ts";
-import { eventsAfter, type HistoryFilter, headSeq, journalHistory } from "./journal/queries.ts";
+import {
+  type ConsumerStatus,
+  consumerStatus,
+  consumersBehind,
+  eventsAfter,
+  type HistoryFilter,
+  headSeq,
+  journalHistory,
+} from "./journal/queries.ts";
 import type { ReplaySelection } from "./journal/replay.ts";
 import type { CommitHooks, RouterParts } from "./parts.ts";
 import type { Prepared, PublishOptions, Validation } from "./prepare.ts";
@@ -352,6 +360,21 @@ export class EventRouter<R extends Rows = Rows> {
    */
   consumerLag(): Record<string, number> {
     return this.#consumers.lag();
+  }
+
+  /** All consumers. How far one of this process is behind it knows itself: its stored mark follows from time to time. */
+  consumers(): ConsumerStatus[] {
+    return this.#withOwnLag(consumerStatus(this.store));
+  }
+
+  /** How far each consumer that is present is behind, furthest first. */
+  consumersBehind(): Pick<ConsumerStatus, "consumer" | "lag">[] {
+    return this.#withOwnLag(consumersBehind(this.store)).sort((a, b) => b.lag - a.lag);
+  }
+
+  #withOwnLag<T extends Pick<ConsumerStatus, "consumer" | "lag">>(all: readonly T[]): T[] {
+    const own = this.consumerLag();
+    return all.map((each) => ({ ...each, lag: own[each.consumer] ?? each.lag }));
   }
 
   /** Writes down marks that moved without an ack, and signs of life. Called from time to time. */

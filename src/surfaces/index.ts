@@ -21,6 +21,7 @@ export {
   ENDPOINT_FILE,
   type EndpointFile,
   findEndpoint,
+  JOINED_FILE,
   requireEndpoint,
   TOKEN_FILE,
 } from "./client/endpoint.ts";
@@ -50,6 +51,7 @@ export { createLimits, limitClasses } from "./http/limits.ts";
 export { createMetrics, measuredStore } from "./http/metrics.ts";
 export { openApiDocument } from "./http/openapi.ts";
 export type { ControlPorts, Phase, Why } from "./http/ports.ts";
+export { loopDelay } from "./http/process-figures.ts";
 export type { Route } from "./http/route.ts";
 export { createSurface, type Surface } from "./http/server.ts";
 export { createTokens } from "./http/tokens.ts";
@@ -63,6 +65,7 @@ export {
   type Joined,
   joinOver,
   leaveOver,
+  metricsOver,
   type NodeAbout,
   settingsOver,
 } from "./nodes/node-client.ts";

@@ -102,7 +102,7 @@ export interface ArtifactStore {
 }
 
 /** The worker beside us is one sender, whatever it has in hand. */
-const ADOPTED = "adopted";
+export const ADOPTED = "adopted";
 
 const unreadable = (message: string, code?: string) =>
   OperatingError.internal("ARTIFACT_UNREADABLE", `a file of the store could not be read: ${message}`, {

@@ -20,7 +20,7 @@
 
 export type { ArtifactEntryInput, ArtifactRow } from "./artifact.ts";
 export { artifactStorePart } from "./artifact-inspector.ts";
-export { type ArtifactStat, type ArtifactStore, createArtifactStore } from "./artifact-store.ts";
+export { ADOPTED, type ArtifactStat, type ArtifactStore, createArtifactStore } from "./artifact-store.ts";
 export { type Backups, createBackups, type DrillReport, placeNamed } from "./backup/backups.ts";
 export { booksOf, filesToBackUp } from "./backup/facts.ts";
 export { MAX_PRIVATE_BYTES, MAX_PRIVATE_FILES } from "./backup/limits.ts";

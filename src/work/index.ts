@@ -34,6 +34,6 @@ export type { Answer } from "./queue/answers.ts";
 export { createWorkServices, type WorkServices } from "./services.ts";
 export { workSettings } from "./settings.ts";
 export { pressures as queuePressures, QUEUE_SCOPE } from "./units/work-queue-monitor/work-queue-monitor.unit.ts";
-export { workStorePart, workUnits } from "./units.ts";
+export { workerPart, workStorePart, workUnits } from "./units.ts";
 export { filesInResults, heldJobs, type JobView, showJob } from "./views.ts";
 export { WorkQueue } from "./work-queue.ts";

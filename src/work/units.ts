@@ -45,3 +45,6 @@ export const workStorePart = definePart({
     WORK_QUEUED: { outside: "workers are woken at the claim desk, and the queue's own rows say the rest" },
   },
 });
+
+/** A worker beside a main process: what it alone can measure of itself. */
+export const workerPart = definePart({ name: "worker", placement: "each-process", emits: ["METRICS_UPDATED"] });

@@ -75,7 +75,7 @@ interface Result {
   readonly searches: readonly Searched[];
 }
 
-const processorSeconds = async () => sumOf(await processTree(process.pid), ({ cpuSeconds }) => cpuSeconds);
+const processorSeconds = async () => sumOf(await processTree([process.pid]), ({ cpuSeconds }) => cpuSeconds);
 
 export async function run(options: TuningOptions = {}): Promise<Result> {
   const { config_key = "othello6_2p", seeds = 10, first_seed = 1, rounds = 8, games = 200, slots = 2 } = options;

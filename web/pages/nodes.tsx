@@ -207,6 +207,11 @@ function List() {
                     cell: ({ rss_bytes }) => (rss_bytes === null ? "" : bytes(rss_bytes)),
                   },
                   { head: "Open files", right: true, cell: ({ fds }) => fds ?? "" },
+                  {
+                    head: "Loop",
+                    right: true,
+                    cell: ({ loop_delay_seconds: late }) => (late === null ? "" : duration(late * 1_000)),
+                  },
                   { head: "Processor time", right: true, cell: ({ cpu_seconds }) => duration(cpu_seconds * 1_000) },
                   { head: "Children", right: true, cell: ({ children }) => children },
                 ]}

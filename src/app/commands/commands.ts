@@ -246,7 +246,7 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "resources",
-    "show what every process uses: memory, open files, processor time, children, transfers; and how late the loop of the main process is (other processes do not tell theirs: LOOP is - there)",
+    "show what every process uses: memory, open files, processor time, children, transfers; and how late the loops of the main process and its workers are",
     async (command, { shell }) =>
       (await import("../../surfaces/resources/command.ts")).registerResources(command, shell),
   ],

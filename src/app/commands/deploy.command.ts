@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { deploy, type HostReport } from "../../adapters/deploy/deploy.ts";
 import { readInventory } from "../../adapters/deploy/inventory.ts";
 import { makeRelease } from "../../adapters/deploy/release.ts";
@@ -97,7 +97,11 @@ export function registerDeploy(command: Command, shell: Shell): void {
     .argument("<inventory>", "JSON file with the hosts; docs/46-ssh.md shows one")
     .option("--dry-run", "only look at the hosts and show what would change")
     .option("--program <folder>", "packed program to deploy; default: the one that runs this command")
-    .option("--watch <time>", "time in which a node must be heard after its start", lengthOfTime("--watch"), 60_000)
+    .addOption(
+      new Option("--watch <time>", "time in which a node must be heard after its start")
+        .argParser(lengthOfTime("--watch"))
+        .default(60_000, "60s"),
+    )
     .option("--ssh <program>", "the ssh to use", "ssh")
     .option("--rsync <program>", "the rsync to use", "rsync")
     .option("--at-once <n>", "hosts at once, after the canaries", wholeNumber("--at-once", 1, 50), 4)

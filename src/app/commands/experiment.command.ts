@@ -99,7 +99,7 @@ export function registerExperiment(
     )
     .option(
       "--rate <share>",
-      "false discovery rate over all comparisons of this call; default: 0.05",
+      "false discovery rate over all comparisons of this call",
       decimal("--rate", 0.0001, 0.5),
       0.05,
     )

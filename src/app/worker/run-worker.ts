@@ -61,6 +61,7 @@ import { keepReplica } from "./node-replica.ts";
 import { fillStores } from "./node-stores.ts";
 import type { NodeSwim } from "./node-swim.ts";
 import { startNodeTransfers } from "./node-transfers.ts";
+import { tellOwnFigures } from "./own-figures.ts";
 import { createProcessExecutor } from "./process-executor.ts";
 import { workloadList } from "./workload-list.ts";
 
@@ -425,6 +426,8 @@ export async function runWorker(world: WorkerWorld) {
       maxWaiting: settings.worker.maxWaiting,
     });
     // The main process beside us measures this machine itself, and has the journal.
+    const figures = own === undefined ? tellOwnFigures({ ...world, link, nodeId }) : undefined;
+    undo.defer(() => figures?.stop());
     const joined =
       own === undefined || copies === undefined
         ? undefined

@@ -39,17 +39,21 @@ const statOf = (pid: number, text: string): Stat => ({
 
 const orNull = async <T>(look: Promise<T>): Promise<T | null> => look.catch(() => null);
 
+/** What says nothing about what a program does: flags of Node, and where the data and the settings are. */
+const NOISE = /^(--max-old-space-size|--max-semi-space-size)=|^--no-warnings$/;
+const PLACES = new Set(["--data-dir", "--config"]);
+
 /** The words of the program, without the path of Node and of the program's file. */
 const nameOf = (cmdline: string): string =>
   cmdline
     .split("\0")
-    .filter((word) => word !== "")
+    .filter((word, i, all) => word !== "" && !NOISE.test(word) && !PLACES.has(word) && !PLACES.has(all[i - 1] ?? ""))
     .map((word, i) => (i < 2 ? (word.split("/").at(-1) ?? word) : word))
     .join(" ")
     .slice(0, NAME_CHARACTERS);
 
-/** A process and all that came of it, in the order in which they were started; empty where the system does not tell. */
-export async function processTree(pid: number, root = "/"): Promise<ProcessFigures[]> {
+/** Processes, each followed by all that came of it; empty where the system does not tell. */
+export async function processTree(roots: readonly number[], root = "/"): Promise<ProcessFigures[]> {
   const proc = join(root, "proc");
   const pids = ((await orNull(readdir(proc))) ?? []).filter((name) => /^\d+$/.test(name)).slice(0, MAX_PROCESSES);
   const stats = (
@@ -61,10 +65,14 @@ export async function processTree(pid: number, root = "/"): Promise<ProcessFigur
     )
   ).flat();
   const childrenOf = Map.groupBy(stats, ({ fields }) => fields[FIELD.parent]!);
-  const ours: Stat[] = stats.filter((stat) => stat.pid === pid);
-  for (const stat of ours) ours.push(...(childrenOf.get(stat.pid) ?? []));
+  const ours = new Set<Stat>();
+  const enter = (stat: Stat): void => {
+    ours.add(stat);
+    for (const child of childrenOf.get(stat.pid) ?? []) if (!ours.has(child)) enter(child);
+  };
+  for (const stat of roots.flatMap((pid) => stats.filter((each) => each.pid === pid))) if (!ours.has(stat)) enter(stat);
   return Promise.all(
-    ours.map(async ({ pid: own, fields }) => ({
+    [...ours].map(async ({ pid: own, fields }) => ({
       pid: own,
       parent: fields[FIELD.parent]!,
       name: nameOf((await orNull(readFile(join(proc, String(own), "cmdline"), "utf8"))) ?? ""),

@@ -58,7 +58,7 @@ async function carryOut(shell: Shell, body: Body, wait: boolean, isGood: (report
   });
 }
 
-const PLACE = "the place: folder or s3; the first that is set unless given";
+const PLACE = "the place: folder or s3; default: the first one that is set";
 
 /** What the running system does. */
 function registerTasks(backup: Command, shell: Shell): void {
@@ -80,7 +80,7 @@ function registerTasks(backup: Command, shell: Shell): void {
     .description(
       "restore a backup into a folder of its own, start from it, check its books and hashes, and remove it again",
     )
-    .argument("[backup]", "its id, or the beginning of it; the newest unless given")
+    .argument("[backup]", "its id, or the beginning of it; default: the newest")
     .option("--place <name>", PLACE)
     .option("--no-wait", "only begin it")
     .action((id: string | undefined, { place, wait }: { place?: string; wait: boolean }) =>
@@ -92,7 +92,7 @@ function registerTasks(backup: Command, shell: Shell): void {
       "take away backups beyond those that are kept, and what no other one needs; exit code 1 if it refuses to",
     )
     .option("--place <name>", PLACE)
-    .option("--max <files>", "so many files at most", wholeNumber("--max", 1, 1_000_000))
+    .option("--max <files>", "remove at most this many files", wholeNumber("--max", 1, 1_000_000))
     .option("--dry-run", "only say what would go")
     .action(({ place, max, dryRun }: { place?: string; max?: number; dryRun?: boolean }) =>
       carryOut(
@@ -104,7 +104,7 @@ function registerTasks(backup: Command, shell: Shell): void {
     );
   backup
     .command("status")
-    .description("the places, how old the last backup and drill of each is, and what was done lately")
+    .description("show the places, how old the last backup and the last drill of each are, and what was done lately")
     .action(() => showAnswer(shell, listBackupTasks, { query: {} }, (status) => statusLines(status, shell)));
 }
 
@@ -112,9 +112,9 @@ const withPlace = (command: Command): Command =>
   command
     .option(
       "--from <place>",
-      "folder or s3 of the settings, or a folder with backups; the first that is set unless given",
+      "folder or s3 of the settings, or a folder with backups; default: the first one that is set",
     )
-    .option("--key-file <file>", "file with the key; RINGRIFT_BACKUP_KEY_FILE unless given");
+    .option("--key-file <file>", "file with the key; default: RINGRIFT_BACKUP_KEY_FILE");
 
 const TELL_MS = 1_000;
 
@@ -133,7 +133,7 @@ function registerReading(backup: Command, shell: Shell, reader: BackupReader): v
     return { signal: new AbortController().signal, onProgress };
   };
   withPlace(backup.command("list", { isDefault: true }))
-    .description("the backups of every place, newest first; works where nothing runs")
+    .description("list the backups of every place, newest first; also when nothing is running")
     .action(async (given: At) => {
       const places = given.from === undefined ? reader.places() : [given.from];
       if (places.length === 0)
@@ -147,7 +147,7 @@ function registerReading(backup: Command, shell: Shell, reader: BackupReader): v
     });
   withPlace(backup.command("verify"))
     .description("read every byte of a backup and compare its hash; exit code 1 if something is damaged or gone")
-    .argument("[backup]", "its id, or the beginning of it; the newest unless given")
+    .argument("[backup]", "its id, or the beginning of it; default: the newest")
     .option("--quick", "look at the listing and the sizes alone")
     .action(async (id: string | undefined, given: At & { quick?: boolean }) => {
       const report = await reader.read("verify", given, { backup: id, read: given.quick !== true }, watch());
@@ -156,8 +156,8 @@ function registerReading(backup: Command, shell: Shell, reader: BackupReader): v
     });
   withPlace(backup.command("restore"))
     .description("bring a backup into a data folder that is empty or not there; nothing is ever written over")
-    .argument("[backup]", "its id, or the beginning of it; the newest unless given")
-    .option("--to <folder>", "the data folder to be; that of --data-dir unless given")
+    .argument("[backup]", "its id, or the beginning of it; default: the newest")
+    .option("--to <folder>", "the new data folder; default: that of --data-dir")
     .option("--allow-missing", "go on where files of the backup are damaged; what can be is made again after the start")
     .option("--dry-run", "only say what would come, and whether it may")
     .action(async (id: string | undefined, given: At & { to?: string; allowMissing?: boolean; dryRun?: boolean }) => {

@@ -1,5 +1,5 @@
 import { isOperatingError, OperatingError } from "../../kernel/index.ts";
-import { consumerStatus, type Session } from "../../router/index.ts";
+import type { Session } from "../../router/index.ts";
 import { ingestFor } from "../events/ingest.ts";
 import { PIECE_BYTES } from "../events/live-events.ts";
 import { onTheWire } from "../http/cloud-event.ts";
@@ -55,7 +55,7 @@ const sessionOf = ({ ports, params }: OfSession): Session => ports.router.sessio
  * with an ack or a nack. Who comes back reads on from where it was.
  */
 export const consumerRoutes: readonly Route[] = [
-  handle(listConsumers, ({ ports }) => ({ consumers: consumerStatus(ports.store) })),
+  handle(listConsumers, ({ ports }) => ({ consumers: ports.router.consumers() })),
   handle(forgetConsumer, ({ ports, params: { consumer } }) => {
     refuseOwn(ports, consumer);
     return ports.router.forgetConsumer(consumer);

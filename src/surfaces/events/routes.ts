@@ -1,13 +1,6 @@
 import { fieldsOf } from "../../events/index.ts";
 import { defined, OperatingError } from "../../kernel/index.ts";
-import {
-  consumerStatus,
-  type EventRouter,
-  eventById,
-  fromStored,
-  pairsOfEvent,
-  type StoredEvent,
-} from "../../router/index.ts";
+import { type EventRouter, eventById, fromStored, pairsOfEvent, type StoredEvent } from "../../router/index.ts";
 import { onTheWire } from "../http/cloud-event.ts";
 import { inSlices } from "../http/in-slices.ts";
 import { handle, type Route } from "../http/route.ts";
@@ -83,10 +76,12 @@ export const eventRoutes: readonly Route[] = [
     // Outside of strict mode any name may come; one that nobody knows and that never came is a slip.
     if (router.catalog.names.resolve(name) === undefined && seen.length === 0) throw router.catalog.names.unknown(name);
     const { emitters, hearers } = wiringOf(event_type);
-    const consumers = consumerStatus(store).filter(
-      ({ event_types, expired_at }) =>
-        expired_at === null && event_types.split(",").some((type) => type === "*" || type === event_type),
-    );
+    const consumers = router
+      .consumers()
+      .filter(
+        ({ event_types, expired_at }) =>
+          expired_at === null && event_types.split(",").some((type) => type === "*" || type === event_type),
+      );
     const owed = new Set(consumers.map(({ consumer }) => consumer));
     const heard = new Map(Object.entries(router.listSubscribers()));
     const listeners = [event_type, "*"].flatMap((type) => heard.get(type) ?? []).filter((who) => !owed.has(who));
@@ -114,9 +109,9 @@ export const eventRoutes: readonly Route[] = [
       ...rates,
     };
   }),
-  handle(listEventUse, async ({ ports: { store, clock, wiringOf }, query }) => {
+  handle(listEventUse, async ({ ports: { router, store, clock, wiringOf }, query }) => {
     const { looked_at, since, counts } = await countEvents(store, clock.now() / 1_000, query.since);
-    const consumers = consumerStatus(store).filter(({ expired_at }) => expired_at === null);
+    const consumers = router.consumers().filter(({ expired_at }) => expired_at === null);
     return {
       looked_at,
       since: since === null ? null : since * 1_000,

@@ -36,7 +36,7 @@ function registerLooks(fleet: Command, shell: Shell): void {
   fleet
     .command("cost")
     .description("show what the fleet cost, by day, provider and machine, and for 1,000 games")
-    .option("--days <n>", "so many days back, today included; default: 7", wholeNumber("--days", 1, 365))
+    .option("--days <n>", "how many days back, today included; default: 7", wholeNumber("--days", 1, 365))
     .action(({ days }: { days?: number }) =>
       showAnswer(shell, getFleetCost, { query: { days } }, (cost) => costLines(cost, shell)),
     );

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
 import { DAEMON_STATES, type DaemonManager, type UnitStatus } from "../../daemons/index.ts";
 import type { Clock } from "../../kernel/index.ts";
 import type { PipelineSnapshot } from "../../pipeline/index.ts";
-import { consumerStatus, type EventRouter, journalBytes, type Store, unresolvedByType } from "../../router/index.ts";
+import { type EventRouter, journalBytes, type Store, unresolvedByType } from "../../router/index.ts";
 import type { Define, Reading } from "./figure.ts";
 import { pipelineFigures } from "./pipeline-figures.ts";
 import { loopDelay, processFigures } from "./process-figures.ts";
@@ -22,7 +22,9 @@ export interface MetricSources {
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Names from outside become labels; beyond so many, new ones are left out. */
-const MAX_SAMPLES = 1_000;
+const MAX_SAMPLES = 5_000;
+/** Nodes tell their measurements several times in it; who has told nothing for so long has ended or is silent. */
+const LATELY_MS = 60_000;
 
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
@@ -43,8 +45,14 @@ export function createMetrics(clock: Clock, sources: Sources) {
   const registry = new Registry();
   const registers = [registry];
   const delay = loopDelay(clock);
-  const samples = new Map<string, Record<string, number>>();
+  const samples = new Map<string, Record<string, { readonly value: number; readonly at: number }>>();
   let sampleCount = 0;
+  const toldBy = (nodeId: string, withinMs = Number.POSITIVE_INFINITY): Partial<Record<string, number>> =>
+    Object.fromEntries(
+      Object.entries(samples.get(nodeId) ?? {}).flatMap(([name, { value, at }]) =>
+        clock.monotonic() - at <= withinMs ? [[name, value]] : [],
+      ),
+    );
   const pools = { commits: 0, scans: 0 };
 
   const define =
@@ -83,7 +91,7 @@ export function createMetrics(clock: Clock, sources: Sources) {
     () => clock.monotonic(),
   );
   gauge("node_sample", "The newest value of a measurement that a node told.", ["node_id", "name"], () =>
-    Object.fromEntries(samples),
+    Object.fromEntries([...samples.keys()].map((nodeId) => [nodeId, toldBy(nodeId)])),
   );
   const requests = new Histogram({
     name: "ringrift_http_request_duration_seconds",
@@ -141,9 +149,11 @@ export function createMetrics(clock: Clock, sources: Sources) {
         const isNew = !Object.hasOwn(known, name);
         if (!Number.isFinite(value) || (isNew && sampleCount >= MAX_SAMPLES)) continue;
         if (isNew) sampleCount += 1;
-        samples.set(nodeId, { ...known, [name]: value });
+        samples.set(nodeId, { ...known, [name]: { value, at: clock.monotonic() } });
       }
     },
+    /** What a node has told lately, by name. */
+    toldLately: (nodeId: string) => toldBy(nodeId, LATELY_MS),
     stop: () => delay.stop(),
   };
 }
@@ -182,7 +192,7 @@ function eventFigures(gauge: Define, counter: Define, sources: Sources): void {
   gauge("store_fault", "1 while the store refuses to commit.", [], () => (router()?.store.fault ? 1 : 0));
   gauge("consumer_lag_events", "Journal rows above a consumer's mark.", ["consumer"], () => {
     const known = router();
-    return known && lagOfConsumers(known.store);
+    return known && lagOfConsumers(known);
   });
   gauge("dead_letters_unresolved", "Deliveries that failed and wait for a decision, by event.", ["event_type"], () => {
     const known = router();
@@ -200,8 +210,8 @@ const unresolvedLetters = (store: Store) =>
   Object.fromEntries(unresolvedByType(store, MAX_TYPES).map(({ event_type, letters }) => [event_type, letters]));
 
 /** Names of consumers come from outside: the furthest behind are the ones worth a series. */
-const lagOfConsumers = (store: Store) => {
-  const all = consumerStatus(store).filter(({ expired_at }) => expired_at === null);
+const lagOfConsumers = (router: EventRouter) => {
+  const all = router.consumers().filter(({ expired_at }) => expired_at === null);
   const worst = all.sort((a, b) => b.lag - a.lag).slice(0, MAX_CONSUMERS);
   return Object.fromEntries(worst.map(({ consumer, lag }) => [consumer, lag]));
 };

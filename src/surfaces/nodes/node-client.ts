@@ -1,6 +1,6 @@
 /** What a node says of itself over the wire, in the words of the API. */
 import { PROTOCOL } from "../../cluster/index.ts";
-import { toCloudEvent } from "../../events/index.ts";
+import { type PayloadFor, toCloudEvent } from "../../events/index.ts";
 import { isBodyRefused, OperatingError } from "../../kernel/index.ts";
 import type { ForwardPort, ForwardVerdict } from "../../router/outbox/index.ts";
 import { callTo } from "../client/call.ts";
@@ -51,6 +51,16 @@ export const eventsOver = (link: NodeLink, nodeId: string): ForwardPort => ({
   },
   isRefusal: (thrown) => (isBodyRefused(thrown) ? refusal(thrown) : undefined),
 });
+
+/** What a worker measures of itself; the next one replaces it, so nobody keeps one that did not arrive. */
+export const metricsOver = (
+  link: NodeLink,
+  { id, node_id, metrics }: { readonly id: string } & PayloadFor<"METRICS_UPDATED">,
+): Promise<unknown> => {
+  const source = `/ringrift/${encodeURIComponent(node_id)}/worker`;
+  const event = { specversion: "1.0", id, type: "METRICS_UPDATED", source, data: { node_id, metrics } };
+  return callTo(link, publishNodeEvents, { body: { node_id, events: [event] } }, { timeoutMs: BEAT_MS });
+};
 
 const refusal = ({ code, message }: { readonly code: string; readonly message: string }) => ({
   code,

@@ -153,7 +153,8 @@ export const stabilityWords = ({
   weight,
   gates,
 }: NonNullable<ConfigSnapshot["stability"]>): string =>
-  `Gains of the last ${gates} gates are ${level} (volatility ${volatility.toFixed(2)}): a check of the champion weighs ${weight.toFixed(2)}.`;
+  `Gains of the last ${gates} gates: ${level} (volatility ${volatility.toFixed(2)}). The next verdict has ` +
+  (weight === 1 ? "its full weight." : `the weight ${weight.toFixed(2)}, so it needs more games.`);
 
 /** How long ago the newest games came. */
 export const dataAge = ({ outlook }: Pick<ConfigSnapshot, "outlook">, at: number): string =>

@@ -6,6 +6,8 @@ import type { Resources } from "./wire.ts";
 
 const orNone = (value: number | null): string => (value === null ? "-" : number(value));
 
+const lateness = (seconds: number | null): string => (seconds === null ? "-" : duration(seconds * 1_000));
+
 const depthOf = (processes: Resources["processes"], pid: number): number => {
   const parent = processes.find((process) => process.pid === pid)?.parent;
   return parent === undefined || !processes.some((process) => process.pid === parent)
@@ -29,17 +31,17 @@ function freedLine({ freed, at }: Resources): string {
 export function resourceLines(resources: Resources, shell: Shell): string[] {
   const { paint } = shell;
   const { processes, loop_delay: delay, transfers, nodes, max_fds, pools, grants } = resources;
-  const rows = processes.map((process, i) => [
+  const rows = processes.map((process) => [
     right(String(process.pid)),
     right(process.rss_bytes === null ? "-" : bytes(process.rss_bytes)),
     right(orNone(process.fds)),
     right(duration(process.cpu_seconds * 1_000)),
-    // The loop of the main process alone is measured from inside.
-    right(i === 0 ? duration(delay.p99_seconds * 1_000) : "-"),
+    right(lateness(process.loop_delay_seconds)),
     right(number(process.children)),
+    right(orNone(process.transfers)),
     `${"  ".repeat(depthOf(processes, process.pid))}${printable(process.name)}`,
   ]);
-  const head = [right("PID"), right("RSS"), right("FDS"), right("CPU"), right("LOOP"), right("CHILDREN"), "PROCESS"];
+  const head = [...["PID", "RSS", "FDS", "CPU", "LOOP", "CHILDREN", "TRANSFERS"].map((text) => right(text)), "PROCESS"];
   const total = processes.reduce((sum, { rss_bytes }) => sum + (rss_bytes ?? 0), 0);
   const files = max_fds === null ? "" : `; the main process may open ${number(max_fds)} files`;
   return [
@@ -57,9 +59,13 @@ export function resourceLines(resources: Resources, shell: Shell): string[] {
       nodes.map((node) => [
         `  ${printable(node.label)}`,
         node.state,
-        `${orNone(node.running)} jobs running`,
-        `${orNone(node.results_waiting)} results waiting`,
-        `${orNone(node.events_waiting)} events waiting`,
+        node.running === null ? "" : `${plural(node.running, "job")} running`,
+        node.results_waiting === null ? "" : `${plural(node.results_waiting, "result")} waiting`,
+        node.events_waiting === null ? "" : `${plural(node.events_waiting, "event")} waiting`,
+        plural(node.uploads, "upload"),
+        ...(node.rss_bytes === null
+          ? []
+          : [`worker ${bytes(node.rss_bytes)}, loop ${lateness(node.loop_delay_seconds)}`]),
       ]),
       shell,
     ),

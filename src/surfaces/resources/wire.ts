@@ -13,6 +13,11 @@ const process = lazy(() =>
       fds: z.int().nullable().describe("Open files and connections; null where nobody may look."),
       cpu_seconds: z.number(),
       children: z.int(),
+      loop_delay_seconds: z
+        .number()
+        .nullable()
+        .describe("How late its event loop was, 99th percentile of the last minute; null where it does not tell."),
+      transfers: z.int().nullable().describe("Files that it takes in or brings in now; null where nobody counts."),
     })
     .meta({ id: "ProcessFigures" }),
 );
@@ -66,6 +71,9 @@ export const getResources = defineRoute("getResources", "GET /v1/resources", {
           running: z.int().nullable(),
           results_waiting: z.int().nullable(),
           events_waiting: z.int().nullable(),
+          rss_bytes: z.number().nullable().describe("Memory of its worker."),
+          loop_delay_seconds: z.number().nullable().describe("How late the loop of its worker was, 99th percentile."),
+          uploads: z.int().describe("Files that it brings in now."),
         }),
       ),
     }),

@@ -1,5 +1,5 @@
 /** What `/status` shows, instants in milliseconds: the state of the whole process, from counters and indexes alone, so that asking costs little. */
-import { consumerStatus, consumersBehind, journalBytes, suppressions } from "../../router/index.ts";
+import { journalBytes, suppressions } from "../../router/index.ts";
 import type { ControlPorts } from "../http/ports.ts";
 
 export type StatusSources = Pick<
@@ -14,7 +14,7 @@ export function overviewOf(sources: StatusSources & Pick<ControlPorts, "alerts">
   const { router, daemons, started, version } = sources;
   const stats = router.getStats();
   const rows = daemons.report();
-  const present = consumersBehind(router.store);
+  const present = router.consumersBehind();
   const { pending, retrying } = router.deadLetters.counts();
   const { critical, error, warning } = sources.alerts.counts("open");
   return {
@@ -49,7 +49,7 @@ export const troubleFacts = ({
   uptime_seconds: started.agoMs() / 1_000,
   fault: router.store.fault,
   router: { open_breakers: router.openBreakers() },
-  journal: { consumers: consumersBehind(router.store) },
+  journal: { consumers: router.consumersBehind() },
   dead_letters: router.deadLetters.counts(),
   readiness: readiness(),
   daemons: daemons.report(),
@@ -75,7 +75,7 @@ export function statusOf(sources: StatusSources) {
     journal: {
       head: stats.journal_head,
       bytes: journalBytes(router.store),
-      consumers: consumerStatus(router.store),
+      consumers: router.consumers(),
     },
     suppressed: suppressions(router.store, 20),
     dead_letters: router.deadLetters.counts(),

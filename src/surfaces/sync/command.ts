@@ -117,11 +117,11 @@ export function registerSync(sync: Command, shell: Shell): void {
   sync
     .command("deliveries")
     .description(
-      "single transfers, newest first: what was tried by which way, when it is tried next, what was given up",
+      "list single transfers, newest first: what was tried in which way, when it is tried next, what was given up",
     )
     .addOption(new Option("--which <view>", "which of them").choices(DELIVERY_VIEWS).default("failing"))
     .option("--node <node>", "only those of a node, by id or name")
-    .option("--limit <n>", "so many", wholeNumber("--limit", 1, 1_000), 20)
+    .option("--limit <n>", "list at most this many", wholeNumber("--limit", 1, 1_000), 20)
     .action(({ which: view, ...query }: { which: DeliveryView; node?: string; limit: number }) =>
       showAnswer(shell, listDeliveries, { query: { view, ...query } }, (found) => deliveryLines(found, view, shell)),
     );
