@@ -88,8 +88,28 @@ const gateOf = (gate: string, { required, passed, actual, since, hint = "" }: Pa
 const saidOf = (hint: string | Advice): Pick<Gate, "hint" | "advice"> =>
   typeof hint === "string" ? { hint } : { hint: WORDS[hint.action](hint.subject), advice: hint };
 
-/** Gates that keep a unit from running; the others say how well it runs. */
-const KEEPS_DOWN = /^(registered|in_profile|wanted|not_given_up|not_held|held_by:|dependency:|restart_backoff|running)/;
+/** Why a unit does not run, by the gate that keeps it down; the other gates say how well it runs. */
+const DOWN: Readonly<Record<string, (it: string, actual: Gate["actual"], of: string) => string>> = {
+  registered: (_it, actual) => `${actual}`,
+  in_profile: (it, actual) => `${it} is ${actual}`,
+  wanted: (it) => `${it} was stopped, or is not enabled`,
+  not_given_up: (it, actual) => `${it} was given up: ${actual}`,
+  held_by: (it, actual, of) => `${it} is held by ${of}: ${actual}`,
+  dependency: (it, actual) => `${it} waits for ${actual}`,
+  restart_backoff: (it, actual) => `${it} failed and starts again: ${actual}`,
+  running: (_it, actual) => `${actual}`,
+};
+
+const UP: Readonly<Record<string, (actual: Gate["actual"]) => string>> = {
+  subscribed: () => "it does not hear its events",
+  health: (actual) => `it is not well: ${actual}`,
+  heartbeat: (actual) => `its last sign of life is late: ${actual}`,
+  dead_letters: (actual) => `${actual} of its events failed for good and wait as dead letters`,
+  lag: (actual) => `it is ${actual} events behind`,
+};
+
+/** What cannot be while a unit does not run: it says nothing more of why. */
+const FOLLOWS = new Set(["running", "subscribed", "health", "heartbeat"]);
 
 /** The chain of gates that a unit must pass, and where it stands. An unknown name is an error that offers the nearest. */
 export function why(subject: string, facts: WhyFacts): Why {
@@ -99,8 +119,10 @@ export function why(subject: string, facts: WhyFacts): Why {
   const unit = known.get(name);
   if (unit === undefined || facts.daemons[name] === undefined)
     return notBuilt(subject, `'${name}' is not registered`, null);
-  const gates = gatesOf(unit, facts.daemons[name], facts);
-  const failing = gates.find(({ passed }) => !passed);
+  const all = gatesOf(unit, facts.daemons[name], facts);
+  const failing = all.find(({ passed }) => !passed);
+  const isKept = failing !== undefined && !FOLLOWS.has(failing.gate) && whyDown(name, failing) !== undefined;
+  const gates = isKept ? all.filter(({ gate, passed }) => passed || !FOLLOWS.has(gate)) : all;
   const since = failing === undefined ? facts.daemons[name].startedAt : failing.since;
   const verdict = failing === undefined ? `${name} runs and is well` : failingWords(name, failing);
   return { subject: name, kind: unit.kind, verdict, since, cause: rootOf(name, failing), gates };
@@ -123,10 +145,18 @@ const rootOf = (name: string, failing: Gate | undefined): Cause | null =>
         },
       );
 
+/** Why it does not run, where that is what the gate says. */
+function whyDown(it: string, { gate, actual }: Gate): string | undefined {
+  const [kind = "", ...of] = gate.split(":");
+  return DOWN[kind]?.(it, actual, of.join(":"));
+}
+
+const whyNotWell = ({ gate, actual }: Gate): string => UP[gate]?.(actual) ?? String(actual);
+
 const failingWords = (name: string, failing: Gate): string =>
-  KEEPS_DOWN.test(failing.gate)
-    ? `${name} does not run, because of ${failing.gate}: ${failing.actual}`
-    : `${name} runs, but ${failing.gate}: ${failing.actual}`;
+  whyDown("it", failing) === undefined
+    ? `${name} runs, but ${whyNotWell(failing)}`
+    : `${name} does not run: ${whyDown("it", failing)}`;
 
 /** The unit that a name, an old name or a daemon type means. */
 function nameOf(subject: string, { units }: WhyFacts): string | Why {
@@ -278,7 +308,8 @@ function dependencyGate(on: string, facts: WhyFacts, path: readonly string[]): G
     });
   const unit = facts.units.find(({ name }) => name === on);
   const deeper = unit === undefined || path.includes(on) ? undefined : gatesOfDependency(unit, info, facts, trail);
-  const actual = deeper === undefined ? info.state : `${on}: ${deeper.gate}: ${deeper.actual}`;
+  const root = deeper === undefined ? undefined : whyDown(on, deeper);
+  const actual = root === undefined ? `${on}, which is ${info.state}` : `${on}; ${root}`;
   return gateOf(gate, {
     passed: false,
     actual,

@@ -38,6 +38,8 @@ test("a join token comes with the whole line that joins, and the folder it is ru
   expect(status.out).toMatch(/this folder is the node box-1 n[0-9a-f]{16}/);
   expect(status.out).toMatch(/works for +https:\/\/127\.0\.0\.1:\d+, joined .*: it answers/);
   expect(status.out).toMatch(/worker +does not run[\s\S]*'ringrift worker' lets it work/);
+  const nodes = await commandsIn(folder)("nodes");
+  expect(nodes).toMatchObject({ code: 4, err: expect.stringMatching(/a node of a main process elsewhere: ask there/) });
 
   const doctor = await run("doctor");
   expect(doctor.out).toMatch(/port +https:\/\/127\.0\.0\.1:\d+, for this machine only, by process \d+/);
@@ -132,8 +134,13 @@ test("the games that were played can be listed, looked at, traced and exported, 
   ]);
   expect((await run("records", "show", "ffffffffffff#1")).code).toBe(3);
 
-  const { out } = await run("resources");
-  expect(out).toMatch(/RSS +FDS +CPU +LOOP +CHILDREN/);
+  // A worker tells of its loop within seconds.
+  const out = await vi.waitFor(async () => {
+    const all = (await run("resources")).out;
+    expect(all).toMatch(/ (ms|s|min) +[\d.]+ (ms|s) +\d+ +\d+ +node cli\.\w+ .*worker/);
+    return all;
+  }, PATIENT);
+  expect(out).toMatch(/RSS +FDS +CPU +LOOP +CHILDREN +TRANSFERS/);
   expect(out).toMatch(/\d+ MB +\d+ .* train hex7_2p/);
   expect(out).toMatch(/ {2}node cli\.\w+ .*worker/);
   expect(out).toMatch(/transfers +\d+ uploads? \(limit \d+/);

@@ -8,10 +8,13 @@ const uses = causesIn(join(ROOT, "src"));
 test("the index has every cause of the sources, with the words of why and the cure", () => {
   const page = printSymptoms(uses);
   expect(page).toMatch(
-    /\\<key> is paused: \\<wait> \| needs a look \| Continue it: 'ringrift resume \\<name>'\. \| `paused`/,
+    /\\<key> is paused: \\<actual> \| needs a look \| Continue it: 'ringrift resume \\<name>'\. \| `paused`/,
   );
   expect(page).toMatch(/is given up: .*'ringrift daemons reset \\<name>'.*`daemon_given_up`/);
   expect(page).toMatch(/ringrift token create.*`no_worker`/);
+  // What is counted reads as a sentence.
+  expect(page).toMatch(/^\| \\<number> \\<word> alerts are open \|/m);
+  expect(page).toMatch(/^\| \\<unit> waits for .*: \\<actual>, must be \\<required> \|/m);
 });
 
 test("each shortage of a node has the cure for it, and what a gate says is told for daemons and for nodes", () => {
@@ -23,9 +26,9 @@ test("each shortage of a node has the cure for it, and what a gate says is told 
   expect(rowsOf("node_held")).toEqual([expect.stringMatching(/\| Look at it: 'ringrift nodes show/)]);
   expect(rowsOf("gate_*")).toEqual([
     expect.stringMatching(
-      /^\| \\<label> does not work as it could, because of \\<gate>: \\<actual> \| needs a look \|/,
+      /^\| \\<label> is \\<actual> \/ \\<label> has no worker, .* \/ \\<label> gets no work: \\<actual> \| needs a look \|/,
     ),
-    expect.stringMatching(/^\| \\<name> does not run, because of \\<gate>: \\<actual> \/ .* \| needs a look \|/),
+    expect.stringMatching(/^\| \\<name> runs, but \\<why> \/ \\<name> does not run: \\<why> \| needs a look \|/),
   ]);
 });
 

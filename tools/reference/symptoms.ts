@@ -47,6 +47,22 @@ const givenBy = (node: ts.Expression): ts.Expression => {
   return meaning !== undefined && ts.isArrowFunction(meaning) && !ts.isBlock(meaning.body) ? bare(meaning.body) : node;
 };
 
+/** All that a cause may say: the choices of its words, and the rows of a table that they are looked up in. */
+function saysOf(node: ts.Expression): string[] {
+  const given = givenBy(resolved(node));
+  if (ts.isBinaryExpression(given) && given.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken)
+    return [...saysOf(given.left), ...saysOf(given.right)];
+  const called = ts.isCallExpression(given) ? given.expression : given;
+  if (!ts.isElementAccessExpression(called)) return textsOf(given, placeholder);
+  const rows = resolved(called.expression);
+  if (!ts.isObjectLiteralExpression(rows)) return [];
+  return rows.properties
+    .filter(ts.isPropertyAssignment)
+    .flatMap(({ initializer: row }) =>
+      ts.isArrowFunction(row) && !ts.isBlock(row.body) ? textsOf(row.body, placeholder) : [],
+    );
+}
+
 /** Every action that is named in what a cause is given, also by a name for it. */
 function actionsIn(node: ts.Node, depth = 0): string[] {
   if (depth > 4) return [];
@@ -69,13 +85,26 @@ function actionsIn(node: ts.Node, depth = 0): string[] {
   return found;
 }
 
-/** A value by the last of its names, in the form of a placeholder: `<label>`. */
+/** A value by the last of its names, in the form of a placeholder: `<label>`. What is counted is said as of several. */
 const placeholder = (value: ts.Expression): string => {
+  if (ts.isConditionalExpression(value) && ts.isStringLiteralLike(value.whenFalse)) return value.whenFalse.text;
+  if (ts.isBinaryExpression(value)) return placeholder(value.left);
+  const meaning = resolved(value);
+  if (ts.isConditionalExpression(meaning) && textsOf(meaning.whenTrue)[0] === "")
+    return textsOf(meaning.whenFalse, placeholder)[0] ?? "...";
+  if (ts.isCallExpression(value)) {
+    const [first, one, several] = value.arguments;
+    const called = value.expression.getText();
+    if (first !== undefined && (called === "printable" || called === "listed")) return placeholder(first);
+    if (/^why[A-Z]/.test(called)) return "<why>";
+    if (called === "plural")
+      return `<number> ${textsOf(several, placeholder)[0] ?? `${textsOf(one, placeholder)[0]}s`}`;
+  }
   const names =
     value
       .getText()
       .match(/[a-z_]\w*/gi)
-      ?.filter((name) => name !== "printable" && name !== "undefined") ?? [];
+      ?.filter((name) => name !== "undefined") ?? [];
   return ts.isPropertyAccessExpression(value) || ts.isIdentifier(value)
     ? `<${names.at(-1)}>`
     : `<${names[0] ?? "..."}>`;
@@ -91,7 +120,7 @@ function usesIn(source: ts.SourceFile): CauseUse[] {
         uses.push({
           level: LEVELS.find((word) => textsOf(level && resolved(level)).includes(word)) ?? "warn",
           code: each,
-          says: what === undefined ? [] : textsOf(givenBy(resolved(what)), placeholder),
+          says: what === undefined ? [] : saysOf(what),
           actions,
           hasOtherAdvice: actions.length === 0 && propertyOf(about, "advice") !== undefined,
         });

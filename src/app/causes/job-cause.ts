@@ -173,10 +173,10 @@ function stillCause(job: JobView, facts: WorkFacts): Cause | undefined {
     const what = `${work_id} has made no progress on ${node_id} for ${duration(ms)}; after ${duration(limitMs)} it goes to another worker`;
     return causeOf("note", "job_without_progress", work_id, what, { ...about, ...measured });
   }
-  const before = stuckOn(job);
-  if (before.length === 0) return undefined;
-  const what = `${work_id} made no progress on ${listed(before)}; ${node_id} has it now, and the first result counts`;
-  return causeOf("warn", "job_stuck", work_id, what, { ...about, actual: listed(before), required: "progress" });
+  const nodes = stuckOn(job);
+  if (nodes.length === 0) return undefined;
+  const what = `${work_id} made no progress on ${listed(nodes)}; ${node_id} has it now, and the first result counts`;
+  return causeOf("warn", "job_stuck", work_id, what, { ...about, actual: listed(nodes), required: "progress" });
 }
 
 const stuckOn = ({ lapses }: JobView): string[] => [
@@ -191,16 +191,16 @@ function waitsBecause(job: JobView, facts: WorkFacts): Cause | undefined {
 
 /** It waits for somebody else, because it stood still where it was. */
 function stuckAndWaiting(job: JobView): Cause | undefined {
-  const before = stuckOn(job);
-  const [first] = before;
+  const nodes = stuckOn(job);
+  const [first] = nodes;
   if (first === undefined) return undefined;
-  const what = `${job.work_id} made no progress on ${listed(before)}, and waits for another worker`;
+  const what = `${job.work_id} made no progress on ${listed(nodes)}, and waits for another worker`;
   const advice = { action: "show_node", subject: first } as const;
   const since = job.lapses.at(-1)?.lapsed_at ?? job.queued_at;
   return causeOf("warn", "job_stuck", job.work_id, what, {
     since,
     advice,
-    actual: listed(before),
+    actual: listed(nodes),
     required: "progress",
   });
 }

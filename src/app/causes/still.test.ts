@@ -91,3 +91,20 @@ test("a job that goes on has nothing to explain", async () => {
   expect(whyJob(id).cause).toBeNull();
   expect(whyConfig(id)).toBeNull();
 });
+
+test("why says of a node without a worker that nobody asks for jobs there, which is wrong only where jobs wait", async () => {
+  await w.pass(600_000);
+  expect(w.queue.workers.list()).toEqual([]);
+  const whyHere = () => whyJobOrNode("good", sources())!;
+  expect(whyHere()).toMatchObject({
+    verdict: "good has no worker, and neither has any other node",
+    cause: { code: "gate_worker", level: "note" },
+  });
+  await w.queue.add(JOB);
+  expect(whyHere().cause).toMatchObject({ code: "gate_worker", level: "warn" });
+  // A main process may leave the work to others.
+  w.queue.workers.asked({ node_id: "box2", most: 1, offer: PLENTY, kinds: ["selfplay"] });
+  expect(whyHere().gates).toContainEqual(
+    expect.objectContaining({ gate: "worker", passed: true, actual: "none here, 1 on other nodes" }),
+  );
+});

@@ -1,6 +1,6 @@
 import { isIll, type NodeRegistry, type NodeView, type RecoveryBook, repairWords } from "../../cluster/index.ts";
 import { type Cause, causeOf } from "../../daemons/index.ts";
-import { duration } from "../../surfaces/commands/index.ts";
+import { duration, plural } from "../../surfaces/commands/index.ts";
 import { linksWords, type NodeLinks, type Why } from "../../surfaces/index.ts";
 import type { JobView, WorkQueue } from "../../work/index.ts";
 import { candidateOf, isThere, type WorkFacts, workFacts } from "./facts.ts";
@@ -139,15 +139,15 @@ function whyJob(job: JobView, { queue, book, now }: QueueAndNodes): Why {
             able > 0,
             able > 0
               ? `${able} of ${nodes.length} nodes could take it${expectedWords(job.work_id, fitting, queue)}`
-              : `none of ${nodes.length} nodes`,
+              : `none of ${plural(nodes.length, "node")} can take it`,
             wanted === "" ? "a node that takes work" : wanted,
             { hint: "Let one of the nodes below have it, or add one: 'ringrift nodes' says how." },
           ),
           ...(able > 0
             ? []
             : refused.map(({ node, reason }) =>
-                gate(`node:${node.label}`, false, reason, "could take it", {
-                  hint: `Ask for it: 'ringrift why ${node.label}'.`,
+                gate(`node:${node.label}`, false, reason, "a node that can take it", {
+                  hint: `See why: 'ringrift why ${node.label}'.`,
                 }),
               )),
         ]),
@@ -160,15 +160,27 @@ function whyJob(job: JobView, { queue, book, now }: QueueAndNodes): Why {
       : cause !== null && cause.level !== "note"
         ? `${job.work_id} waits: ${cause.what}`
         : failing !== undefined
-          ? `${job.work_id} waits, because of ${failing.gate}: ${String(failing.actual)}`
+          ? `${job.work_id} waits: ${String(failing.actual)}`
           : held
             ? `${job.work_id} is ${job.state} on ${nameOf(job.node_id)}`
             : `${job.work_id} waits for its turn; ${able} nodes could take it`;
   return { subject: job.work_id, kind: "job", verdict, since: held ? job.claimed_at : job.queued_at, cause, gates };
 }
 
+/** What a gate that does not pass says of its node. */
+const HELD_UP: Readonly<Record<string, (label: string, actual: string) => string>> = {
+  there: (label, actual) => `${label} is ${actual}`,
+  worker: (label) => `${label} has no worker, and neither has any other node`,
+  heard: (label, actual) => `${label} was last heard ${actual}`,
+  links: (label, actual) => `${label} is not reached at an address of its own: ${actual}`,
+  version: (label, actual) => `${label} runs an older version: ${actual}`,
+  health: (label, actual) => `${label} is ${actual}`,
+  repair: (label, actual) => `${label} is being repaired: ${actual}`,
+  work_for_it: (label, actual) => `${label} has nothing to do: ${actual}`,
+};
+
 const heldUpWords = ({ label }: NodeView, failing: Gate): string =>
-  `${label} does not work as it could, because of ${failing.gate}: ${failing.actual}`;
+  HELD_UP[failing.gate]?.(label, String(failing.actual)) ?? `${label} gets no work: ${failing.actual}`;
 
 /** The root at a node. That it is older, or that nothing waits that it could do, holds nobody up. */
 function causeAt(node: NodeView, failing: Gate | undefined, sources: QueueAndNodes): Cause | null {
@@ -176,8 +188,8 @@ function causeAt(node: NodeView, failing: Gate | undefined, sources: QueueAndNod
   const known = workFacts(sources).nodes.find(({ id }) => id === node.node_id);
   const found = known && nodeCause(known);
   if (found !== undefined) return found;
-  const level =
-    failing.gate === "version" || failing.gate === "links" || failing.gate === "work_for_it" ? "note" : "warn";
+  const isIdle = failing.gate === "worker" && !sources.queue.hasClaimable();
+  const level = isIdle || ["version", "links", "work_for_it"].includes(failing.gate) ? "note" : "warn";
   return causeOf(level, `gate_${failing.gate}`, node.label, heldUpWords(node, failing), {
     actual: String(failing.actual),
     required: String(failing.required),
@@ -209,6 +221,16 @@ function linkGates({ node_id }: NodeView, { links }: QueueAndNodes): Gate[] {
   ];
 }
 
+/** Jobs are done by workers. A main process may leave them to other machines. */
+function workerGate(node: NodeView, queue: QueueAndNodes["queue"]): Gate {
+  const isHere = hasWorker(node, queue);
+  const others = queue.workers.list().length;
+  const actual = isHere ? "it asks for jobs" : others === 0 ? "there is none" : `none here, ${others} on other nodes`;
+  return gate("worker", isHere || others > 0, actual, "a worker that asks for jobs", {
+    hint: "Start one here with 'ringrift worker', or join another machine: 'ringrift token create <label> --join' prints the command to run there.",
+  });
+}
+
 /** What stands between a node and work. */
 function whyNode(node: NodeView, sources: QueueAndNodes): Why {
   const { queue, book, now } = sources;
@@ -222,6 +244,7 @@ function whyNode(node: NodeView, sources: QueueAndNodes): Why {
       since: node.state_since,
       hint: "Look at the machine: is 'ringrift worker' running there, and does it reach this address?",
     }),
+    ...(there ? [workerGate(node, queue)] : []),
     gate(
       "heard",
       node.local || (silent !== null && silent * 1_000 <= book.timing.suspectMs),
@@ -252,7 +275,8 @@ function whyNode(node: NodeView, sources: QueueAndNodes): Why {
     ),
     gate(
       "takes_work",
-      verdict.accepts,
+      // That it gets none because it is away or cordoned was just said.
+      verdict.accepts || !there || node.cordoned !== null,
       verdict.accepts
         ? `it holds ${held} jobs${verdict.slowed === undefined ? "" : `; ${verdict.slowed}`}`
         : verdict.reason,

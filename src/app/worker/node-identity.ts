@@ -3,12 +3,11 @@ import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { defined, makeFolders, OperatingError, systemCode } from "../../kernel/index.ts";
-import { makeNodeKey, type NodeKey, readNodeKey, type TlsTrust } from "../../surfaces/index.ts";
+import { JOINED_FILE, makeNodeKey, type NodeKey, readNodeKey, type TlsTrust } from "../../surfaces/index.ts";
 import { writeWhole } from "../data-folder/token.ts";
 import type { CoordinatorPlace } from "./node-beats.ts";
 
 const KEY_FILE = "node.key";
-const NODE_FILE = "node.json";
 const INCARNATION_FILE = "incarnation";
 
 const nodeFile = z.object({
@@ -55,7 +54,7 @@ export function nodeKeyIn(dataDir: string): NodeKey {
 
 /** Where this folder's node has joined; undefined if it has not. */
 export function joinedNode(dataDir: string): NodeFile | undefined {
-  const path = join(nodeFolderOf(dataDir), NODE_FILE);
+  const path = join(dataDir, JOINED_FILE);
   const text = readIfThere(path);
   if (text === undefined) return undefined;
   try {
@@ -69,7 +68,7 @@ export function joinedNode(dataDir: string): NodeFile | undefined {
 }
 
 export const keepJoined = (dataDir: string, node: NodeFile): void =>
-  writeWhole(join(nodeFolderOf(dataDir), NODE_FILE), `${JSON.stringify(node, null, 2)}\n`);
+  writeWhole(join(dataDir, JOINED_FILE), `${JSON.stringify(node, null, 2)}\n`);
 
 const incarnationFile = (dataDir: string): string => join(nodeFolderOf(dataDir), INCARNATION_FILE);
 

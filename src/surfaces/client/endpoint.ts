@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { messageOf, OperatingError, systemCode, translateDiskFault } from "../../kernel/index.ts";
@@ -60,11 +60,16 @@ export function findEndpoint(dataDir: string): EndpointFile | undefined {
   }
 }
 
+/** Where a folder that has joined a main process elsewhere keeps what it joined as. */
+export const JOINED_FILE = join("node", "node.json");
+
 export function requireEndpoint(dataDir: string): EndpointFile {
   const found = findEndpoint(dataDir);
   if (found === undefined)
     throw OperatingError.unavailable("NOT_RUNNING", `no main process is running on the data folder ${dataDir}`, {
-      hint: "Start it with 'ringrift up', or choose another folder with --data-dir or RINGRIFT_DATA_DIR.",
+      hint: existsSync(join(dataDir, JOINED_FILE))
+        ? "This folder is a node of a main process elsewhere: ask there. Here 'ringrift status' shows the node."
+        : "Start it with 'ringrift up', or choose another folder with --data-dir or RINGRIFT_DATA_DIR.",
     });
   return found;
 }

@@ -113,7 +113,7 @@ describe("the diagnosis", () => {
     [
       "a daemon that somebody holds",
       { daemons: [daemon("a", { state: "stopped", paused: "maintenance" })] },
-      "warn: a is kept from running: maintenance",
+      "warn: a is paused: maintenance",
     ],
     [
       "a daemon that is held until a reason is over",
@@ -126,7 +126,7 @@ describe("the diagnosis", () => {
           }),
         ],
       },
-      "note: a is kept from running: the queue is full; daemon_control lifts it when that is over",
+      "note: a is paused until this ends: the queue is full",
     ],
     [
       "a daemon that was stopped",

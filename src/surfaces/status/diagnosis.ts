@@ -36,11 +36,15 @@ const wasStopped = ({ wanted, state, conditions }: Daemon, startedAtMs: number):
 function causeOfHold({ name, holds }: Daemon, reason: string, stateSince: number | null): Cause {
   const since = holds[0]?.since ?? stateSince;
   const about = { actual: reason, required: "nothing holds it", since };
-  const what = `${printable(name)} is kept from running: ${printable(reason)}`;
   const other = holds.some(({ hold }) => hold === OPERATOR_HOLD) ? undefined : holds[0];
+  // Several may hold it for one cause: the first says it.
+  const what =
+    other === undefined
+      ? `${printable(name)} is paused: ${printable(reason)}`
+      : `${printable(name)} is paused until this ends: ${printable(other.reason)}`;
   return other === undefined
     ? causeOf("warn", "daemon_held", name, what, { ...about, advice: { action: "resume", subject: name } })
-    : causeOf("note", "daemon_held", name, `${what}; ${printable(other.actor)} lifts it when that is over`, about);
+    : causeOf("note", "daemon_held", name, what, about);
 }
 
 /** What keeps a daemon from its work; undefined where nothing does. Those that wait for another one have its cause. */

@@ -97,7 +97,7 @@ describe("why", () => {
     ]);
     const roof = ask("roof");
     expect(roof.verdict).toBe(
-      "roof does not run, because of dependency:house: house: dependency:ground: ground: held_by:backpressure:queue: the queue is full",
+      "roof does not run: it waits for house; house waits for ground; ground is held by backpressure:queue: the queue is full",
     );
     expect(roof.gates.find(({ gate }) => gate === "dependency:house")).toMatchObject({
       hint: "daemon_control lifts it when its reason is over.",
@@ -111,7 +111,9 @@ describe("why", () => {
   test("one that was stopped, one that restarts and one that was given up say so", async () => {
     const { manager, ask, w } = await running([daemon("d")]);
     await w.driven(manager.stop("d"));
-    expect(failing(ask("d"))[0]).toBe("wanted: not enabled, or stopped");
+    // That it does not run, hear or feel well follows from it, and is not told again.
+    expect(failing(ask("d"))).toEqual(["wanted: not enabled, or stopped"]);
+    expect(ask("d").verdict).toBe("d does not run: it was stopped, or is not enabled");
     const info = manager.getStatus().d!;
     const as = (more: object) => (facts: WhyFacts) => ({
       ...facts,
@@ -129,7 +131,7 @@ describe("why", () => {
     const given = ask("d", as({ state: "failed", permanentFailure }));
     expect(given).toMatchObject({
       since: 5_000,
-      verdict: "d does not run, because of not_given_up: 5 restarts did not help",
+      verdict: "d does not run: it was given up: 5 restarts did not help",
     });
   });
 
@@ -172,7 +174,7 @@ describe("why", () => {
       "dead_letters: 1",
       "lag: 20000",
     ]);
-    expect(answer.verdict).toBe("listener runs, but health: stopped: 1 of the last 1 failed");
+    expect(answer.verdict).toBe("listener runs, but it is not well: stopped: 1 of the last 1 failed");
   });
 
   test("a daemon type whose unit comes later is answered, and an unknown name offers the nearest", async () => {

@@ -21,11 +21,12 @@ export const checkArtifacts: Check = ({ dataDir, clock }) => {
     const [gone] = folder.read<{ bytes: number }>(GIVEN_UP, clock.now() - DAY_MS);
     const { files, held, inFlight } = now!;
     const rest = now!.bytes - held - inFlight;
+    if (files === 0) return ok("artifacts", `no files; ${bytes(gone!.bytes)} were deleted in the last day`);
     return ok(
       "artifacts",
       `${plural(files, "file")} with ${bytes(now!.bytes)}: ${bytes(held)} are held by champions, training and window, ` +
         `${bytes(inFlight)} are being judged, ${bytes(rest)} are not needed and will be freed after their grace period ` +
-        `(artifacts.grace); ${bytes(gone!.bytes)} went within a day`,
+        `(artifacts.grace); ${bytes(gone!.bytes)} were deleted in the last day`,
     );
   } finally {
     folder?.close();
