@@ -47,6 +47,15 @@ const BESIDES = [NARROW, POOR, MANY];
 /** What is told before the second iteration, whatever its gate says. */
 const FIRST = ["SCHEDULER_REGISTERED", "P2P_SELFPLAY_SCALED", "CURRICULUM_UPDATED", "PER_BUFFER_REBUILT"];
 
+/** How results come back to self-play: what a unit hears, and what it tells because of it. */
+const ARROWS: readonly (readonly [heard: string, unit: string, told: string | null])[] = [
+  ["EVALUATION_COMPLETED", "gauntlet_feedback", "HYPERPARAMETER_UPDATED"],
+  ["EVALUATION_COMPLETED", "gauntlet_feedback", "SELFPLAY_TARGET_UPDATED"],
+  ["EVALUATION_COMPLETED", "gauntlet_feedback", "CURRICULUM_ADVANCED"],
+  ["EVALUATION_COMPLETED", "curriculum_integration", "CURRICULUM_REBALANCED"],
+  ["CURRICULUM_REBALANCED", "selfplay_scheduler", null],
+];
+
 /** Events of stage `steering` that somebody here tells. */
 function wantedEvents(): string[] {
   const drawn = compareMap();
@@ -132,8 +141,9 @@ export async function run({ minutes = 10, only_first = false, folder }: Steering
     ...(folder === undefined ? {} : { dataDir: join(folder, "data") }),
   });
   const wanted = only_first ? FIRST : wantedEvents();
+  const arrows = only_first ? [] : ARROWS;
   const { router } = loop.main;
-  for (const event of wanted)
+  for (const event of new Set([...wanted, ...arrows.flatMap(([, , event]) => event ?? [])]))
     router.subscribe(event as never, ({ source }) => {
       after[event] ??= seconds();
       note(told, event, source);
@@ -149,6 +159,11 @@ export async function run({ minutes = 10, only_first = false, folder }: Steering
     const effects = only_first ? FIRST_EFFECTS : Object.keys(EFFECTS);
     const missing = () => [
       ...wanted.filter((event) => told.get(event) === undefined || acted.get(event) === undefined),
+      ...arrows
+        .filter(
+          ([heard, unit, event]) => !acted.get(heard)?.has(unit) || (event !== null && !told.get(event)?.has(unit)),
+        )
+        .map((arrow) => arrow.join(" > ")),
       ...effects.filter((effect) => after[effect] === undefined),
     ];
     const end = Date.now() + minutes * 60_000;

@@ -65,6 +65,9 @@ test("a name is in the registry when a unit does its work, and open otherwise", 
   expect([...open, ...Object.keys(coordinators)].sort()).toEqual(planned.toSorted());
   expect((await coordination.audit()).totals.open_coordinators).toBe(open.length);
   expect(openCoordinators(planned.map((name) => ({ name })))).toEqual([]);
+  // All are built: each stands, by a unit of its name, by the one it is delegated to, or skipped as in the Python system.
+  expect(open).toEqual([]);
+  expect(Object.entries(coordinators).filter(([, { subscribed, error }]) => !subscribed || error !== null)).toEqual([]);
 });
 
 test("an event for a unit that is wired first is not missed by it", async () => {
