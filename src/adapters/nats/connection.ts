@@ -53,7 +53,9 @@ async function factsOf(monitor: string): Promise<ServerFacts | undefined> {
   const varz = varzSchema.safeParse(answer);
   if (!varz.success) return { name: monitor, version: "0", maxPayload: 0, syncsAlways: undefined };
   const { server_name: name, version, max_payload: maxPayload, jetstream } = varz.data;
-  return { name, version, maxPayload, syncsAlways: jetstream?.config?.sync_always };
+  // It keeps no streams now: it starts, or has stopped to because its disk was full. That passes, and is no setting.
+  if (jetstream?.config === undefined) return undefined;
+  return { name, version, maxPayload, syncsAlways: jetstream.config.sync_always };
 }
 
 /** A majority of the servers answers, and each of these is sound; whoever is down is looked at when somebody starts again. */
@@ -64,7 +66,7 @@ async function checkServers({ monitors }: JetStreamOptions): Promise<void> {
   if (facts.length * 2 <= monitors.length)
     throw OperatingError.unavailable(
       "LOG_UNAVAILABLE",
-      `${facts.length} of ${monitors.length} nats-servers answer; more than half is required`,
+      `${facts.length} of ${monitors.length} nats-servers answer and keep streams; more than half is required`,
     );
 }
 
