@@ -8,6 +8,7 @@ import { type JetStreamLog, openJetStreamLog } from "../../adapters/nats/jetstre
 import { inThreadStore } from "../../adapters/sqlite/in-thread-store.ts";
 import { openReplica, positionIn, removeReplica } from "../../adapters/sqlite/replica/replica.ts";
 import { installSnapshot } from "../../adapters/sqlite/replica/snapshot.ts";
+import { replicaPort } from "../../adapters/sqlite/replica/term-writer.ts";
 import { openDatabase, openWriter } from "../../adapters/sqlite/writer.ts";
 import { decodeMember } from "../../cluster/leadership/index.ts";
 import {
@@ -19,6 +20,7 @@ import {
   sleep,
   systemClock,
 } from "../../kernel/index.ts";
+import type { LogPosition } from "../../router/index.ts";
 import {
   CLUSTER_TOKEN_FILE,
   createTokens,
@@ -181,6 +183,32 @@ export async function othersHeard(
   return [...heard].toSorted();
 }
 
+const behind = (seq: number, last: number | undefined): OperatingError =>
+  OperatingError.conflict(
+    "MEMBER_BEHIND",
+    `the shared log has ${last === undefined ? "other entries than this folder" : `entry ${last}`}; this folder has entry ${seq}`,
+    { hint: "Start this coordinator until it has caught up, or dissolve from the one that leads." },
+  );
+
+/** What a server says of the last entry may be old. Only one that the log takes behind it proves that this folder has all of them. */
+async function proveLast(settings: Settings, log: JetStreamLog, at: LogPosition, clock: Clock): Promise<void> {
+  const db = openDatabase(placeOf(settings));
+  try {
+    const boot = randomUUID();
+    const port = replicaPort({ replica: openReplica(db, at), modules: storeModules, log, clock, nextId: () => boot });
+    const { cluster, generation, term, seq } = at;
+    const claimed = await port.claim({ cluster, generation, term: term + 1, boot, node: settings.nodeId });
+    if (claimed.claim === "lost") throw behind(seq, claimed.last);
+    if (claimed.claim === "unknown")
+      throw OperatingError.unavailable(
+        "LOG_UNAVAILABLE",
+        "the replicated log did not say whether this folder has all of it",
+      );
+  } finally {
+    db.close();
+  }
+}
+
 /** The folder of the last member becomes that of a coordinator by itself again, and the shared log goes. */
 export const dissolveCluster = (settings: Settings, clock: Clock, isDry: boolean): Promise<Made> =>
   withFolder(settings, async () => {
@@ -196,14 +224,8 @@ export const dissolveCluster = (settings: Settings, clock: Clock, isDry: boolean
           hint: "Stop them first with 'ringrift down' on each machine.",
         });
       const last = await log.last();
-      if (last > before.seq)
-        throw OperatingError.conflict(
-          "MEMBER_BEHIND",
-          `the shared log has entry ${last}; this folder has ${before.seq}`,
-          {
-            hint: "Start this coordinator until it has caught up, or dissolve from the one that leads.",
-          },
-        );
+      if (last > before.seq) throw behind(before.seq, last);
+      if (!isDry) await proveLast(settings, log, before, clock);
     } finally {
       await log.close();
     }
