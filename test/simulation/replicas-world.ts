@@ -395,6 +395,11 @@ class World {
       this.violations.push(`entry ${seq} is of term ${header.term}, after term ${newest} began`);
   }
 
+  /** Thousands of worlds fit into one process when none leaves its databases behind. Nothing of it runs after its clock. */
+  close(): void {
+    for (const { db } of this.members) db.close();
+  }
+
   isAtPeace(): boolean {
     const { log, members } = this;
     return (
@@ -502,6 +507,7 @@ export async function runReplicas(seed: number, plant: Plant = "none"): Promise<
   const peaceful = () => world.base.monotonic() > TROUBLE_MS + PEACE_MS.least && world.isAtPeace();
   await world.run(TROUBLE_MS + PEACE_MS.most, peaceful);
   world.judge();
+  world.close();
   const { violations, trace, acked, crashes, termAt, refusedActs } = world;
   return { violations, trace, terms: termAt.size, acked: acked.size, crashes, refusedActs };
 }

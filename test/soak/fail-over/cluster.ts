@@ -11,7 +11,7 @@ import { type NatsServer, natsServers } from "../../support/nats-servers.ts";
 import { patience, until } from "../../support/patience.ts";
 import type { Owned, Started } from "../../support/process.ts";
 import type { DeviceDisk, SmallDisk } from "../../support/small-disk.ts";
-import type { LogAudit } from "./log-audit.ts";
+import type { AuditOptions, LogAudit } from "./log-audit.ts";
 
 export const NAMES = ["a", "b", "c"] as const;
 export type Name = (typeof NAMES)[number];
@@ -55,6 +55,7 @@ function lifeOf(name: Name, process: Started): Life {
       const [word, first = "", second, third] = line.split(" ");
       if (word === "acked") acks.push({ id: first, term: Number(second), at: Number(third) });
       else if (word === "at") seq = Number(first);
+      else if (word === "ended") seq = Number(second);
       else if (word === "engine") engine = first === "" ? null : first;
       else {
         if (/^leads \d+$/.test(line)) term = Number(first);
@@ -185,9 +186,9 @@ export async function startCluster({ own, program, hosts, disks, timing, seed }:
     const last = await whoLeads();
     for (const life of [...members.values()].filter((other) => other !== last)) await end(life);
     await end(last);
-    const told = await startOn(0, AUDITOR, { log: logOf(0) }).waitForLine(/^audit (.*)$/, {
-      timeoutMs: patience(120_000),
-    });
+    const seen = Math.max(...everybody.map((life) => life.seq()));
+    const asked: AuditOptions = { log: logOf(0), seen };
+    const told = await startOn(0, AUDITOR, asked).waitForLine(/^audit (.*)$/, { timeoutMs: patience(120_000) });
     const audit = JSON.parse(told.match[1]!) as LogAudit;
     const acks = everybody.flatMap((life) => life.acks());
     return { wrong: wrongIn(folderOf, acks, audit, everybody), acked: acks.length, terms: audit.terms };

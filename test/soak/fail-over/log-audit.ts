@@ -10,6 +10,7 @@ import { systemClock } from "../../../src/kernel/index.ts";
 import { decodeEntry } from "../../../src/router/index.ts";
 import { modulesOf } from "../../e2e/parts/growing-module.ts";
 import type { MemberOptions } from "../../e2e/parts/replica-member.ts";
+import { until } from "../../support/patience.ts";
 
 export interface LogAudit {
   readonly entries: number;
@@ -19,9 +20,22 @@ export interface LogAudit {
   readonly digest: string;
 }
 
-const { log: where } = JSON.parse(process.argv[2]!) as Pick<MemberOptions, "log">;
+export interface AuditOptions extends Pick<MemberOptions, "log"> {
+  /** An entry that somebody has. */
+  readonly seen: number;
+}
+
+const { log: where, seen } = JSON.parse(process.argv[2]!) as AuditOptions;
 const log = await openJetStreamLog({ ...where, clock: systemClock() });
-const last = await log.last();
+let last = 0;
+// A server that was cut off a moment ago may say an old number: only one that stays is a loss.
+await until(
+  async () => {
+    last = await log.last().catch(() => last);
+    return last >= seen;
+  },
+  () => `the log ends at entry ${last}, and somebody has entry ${seen}`,
+);
 const replica = openReplica(openWriter(":memory:", modulesOf(1)).db, { cluster: "games", generation: 1 });
 const bootOf = new Map<number, string>();
 const stale: number[] = [];
