@@ -41,7 +41,7 @@ export async function run({ jobs = 8, loseHost = true }: SlurmOptions = {}) {
     const stateOf = async (id: string) => (await provider.list(signal)).find((one) => one.machine_id === id)?.state;
     const array = cluster.ask("sbatch", "--parsable", "--array=1-3", "--output=/dev/null", "--wrap=sleep 2").trim();
     const [offer] = await provider.offers(signal);
-    const made = [];
+    const made: Awaited<ReturnType<typeof provider.create>>[] = [];
     for (let n = 0; n < jobs; n += 1) {
       const label = `rr-${n}`;
       const start = {
