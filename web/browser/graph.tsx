@@ -15,7 +15,7 @@ export interface GraphNode {
 
 const USUAL = { width: 188, height: 40, gapX: 44, gapY: 12, chars: 24, rows: 14 };
 /** Many are drawn smaller and without a second line, so that all of them are seen at once. */
-const DENSE = { width: 146, height: 24, gapX: 16, gapY: 6, chars: 23, rows: 22 };
+const DENSE = { width: 146, height: 24, gapX: 16, gapY: 6, chars: 21, rows: 22 };
 const MANY = 30;
 /** Smaller than this nobody reads it: it scrolls instead. */
 const LEAST_SCALE = 0.84;
