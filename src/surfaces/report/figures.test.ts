@@ -27,7 +27,7 @@ describe("the headlines of a config", () => {
       value: "improving",
       note: "+4.9 Elo an iteration, give or take 3.1",
     });
-    expect(told({ trend: "stable", plateau_since: 14 })!.note).toContain("stands still since iteration 14");
+    expect(told({ trend: "stable", plateau_since: 14 })!.note).toContain("too little to count since iteration 14");
     expect(told({ trend: "declining", slope: { estimate: -2, low: -3, high: -1 } })!.note).toMatch(/^-2\.0 Elo/);
   });
 

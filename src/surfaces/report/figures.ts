@@ -67,7 +67,7 @@ function eloHeadline(config: ConfigSnapshot): { readonly value: string; readonly
 /** `+4.9 Elo an iteration, give or take 3.1`, and since when it stands still where it does. */
 function slopeWords({ slope, points, plateau_since }: Trend): string {
   if (slope === null) return `${plural(points, "round")} measured, too few to say`;
-  const still = plateau_since === null ? "" : `; stands still since iteration ${plateau_since}`;
+  const still = plateau_since === null ? "" : `; too little to count since iteration ${plateau_since}`;
   const give = ((slope.high - slope.low) / 2).toFixed(1);
   return `${slope.estimate < 0 ? "" : "+"}${slope.estimate.toFixed(1)} Elo an iteration, give or take ${give}${still}`;
 }

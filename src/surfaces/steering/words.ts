@@ -17,7 +17,7 @@ export function trendWords({ metric, value, slope, trend, points, plateau_since,
   if (slope === null) return `${now}; ${points} measured, too few for a trend${odd}`;
   const give = growth(metric, (slope.high - slope.low) / 2);
   const line = `${trend} by ${growth(metric, slope.estimate)} an iteration, give or take ${give}`;
-  const still = plateau_since === null ? "" : `; stands still since iteration ${plateau_since}`;
+  const still = plateau_since === null ? "" : `; too little to count since iteration ${plateau_since}`;
   return `${now}; ${line}${still}${odd}`;
 }
 
