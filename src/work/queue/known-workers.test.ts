@@ -1,18 +1,22 @@
 import { expect, test } from "vitest";
-import { virtualClock } from "../../kernel/index.ts";
+import { listeningTime, virtualClock } from "../../kernel/index.ts";
 import { createKnownWorkers } from "./known-workers.ts";
 
 const limits = { goneAfterMs: 60_000, settleMs: 35_000, max: 2 };
 const offer = { cpu: 1, gpu: 0, memory_gb: 1, gpu_memory_gb: 0, tags: [] };
 const begin = () => {
   const clock = virtualClock();
-  const workers = createKnownWorkers(clock, limits);
+  const { listened } = listeningTime(clock);
+  const workers = createKnownWorkers(clock, listened, limits);
   const ask = (node_id: string, kinds?: string[]) => workers.asked({ node_id, most: 1, offer, kinds });
   const pass = (ms: number) => {
-    clock.after(ms, () => {});
-    clock.step();
+    let isOver = false;
+    clock.after(ms, () => {
+      isOver = true;
+    });
+    while (!isOver) clock.step();
   };
-  return { workers, ask, pass };
+  return { workers, ask, pass, clock };
 };
 
 test("who asks for a kind takes it, and so does who names none", () => {
@@ -34,6 +38,15 @@ test("a worker that neither asks nor beats for a minute is not there; one that b
   expect(workers.takers("selfplay")).toEqual(["busy", "silent"]);
   pass(1);
   expect(workers.takers("selfplay")).toEqual(["busy"]);
+});
+
+test("while the process stands still nobody goes", () => {
+  const { workers, ask, pass, clock } = begin();
+  ask("there");
+  clock.standStill(10 * 60_000);
+  expect(workers.takers("selfplay")).toEqual(["there"]);
+  pass(60_000);
+  expect(workers.takers("selfplay")).toEqual([]);
 });
 
 test("of too many the one heard longest ago is forgotten", () => {

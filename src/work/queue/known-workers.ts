@@ -31,18 +31,23 @@ export interface KnownWorkers {
   readonly settled: boolean;
 }
 
-export function createKnownWorkers(clock: Clock, limits = knownWorkerLimits): KnownWorkers {
+/** @param listened milliseconds in which somebody could have heard them: while nobody listens, nobody goes. */
+export function createKnownWorkers(
+  clock: Pick<Clock, "now" | "monotonic">,
+  listened: () => number,
+  limits = knownWorkerLimits,
+): KnownWorkers {
   const workers = new Map<string, KnownWorker & { readonly heardMs: number }>();
   const startedMs = clock.monotonic();
 
   const note = (worker: KnownWorker): void => {
     // Those heard longest ago stand in front, so that they are the ones that go when there are too many.
     workers.delete(worker.node_id);
-    workers.set(worker.node_id, { ...worker, heardMs: clock.monotonic() });
+    workers.set(worker.node_id, { ...worker, heardMs: listened() });
     if (workers.size > limits.max) workers.delete(workers.keys().next().value!);
   };
   const list = (): KnownWorker[] => {
-    const beforeMs = clock.monotonic() - limits.goneAfterMs;
+    const beforeMs = listened() - limits.goneAfterMs;
     for (const [nodeId, { heardMs }] of workers) {
       if (heardMs >= beforeMs) break;
       workers.delete(nodeId);

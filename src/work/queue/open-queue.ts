@@ -51,7 +51,8 @@ export function openQueueState<K extends string>(options: WorkQueueOptions<K>): 
     `SELECT (SELECT max(seq) FROM work_jobs) AS newest, (SELECT sum(jobs) FROM work_counts WHERE state IN
        ('blocked', 'delayed', 'pending', 'claimed', 'running')) AS unfinished`,
   );
-  const times = new LeaseTimes(options.listened ?? (() => clock.monotonic()), lease.silentMs, limitOf);
+  const listened = options.listened ?? (() => clock.monotonic());
+  const times = new LeaseTimes(listened, lease.silentMs, limitOf);
   adoptHeld(store, times);
   return {
     kinds: options.kinds,
@@ -63,7 +64,7 @@ export function openQueueState<K extends string>(options: WorkQueueOptions<K>): 
     lanes,
     times,
     durations,
-    workers: createKnownWorkers(clock),
+    workers: createKnownWorkers(clock, listened),
     outcomes: createNodeOutcomes(clock),
     random: options.random,
     given: new Map(),
