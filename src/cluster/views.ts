@@ -16,7 +16,7 @@ export interface SystemHealth {
   readonly parts: readonly HealthPart[];
   readonly components: readonly Omit<ComponentVerdict, "critical" | "bad" | "because">[];
   readonly recoveries: RecoveryCounts;
-  /** Since when it is unhealthy, or is not. */
+  /** Since when its status is what it is. */
   readonly since: number | null;
 }
 

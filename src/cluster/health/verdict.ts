@@ -93,7 +93,7 @@ export function nextVerdict(input: VerdictInput): { verdict: StoredVerdict; aler
   const gates = gatesOf(score, facts);
   const status = statusOf(score, gates);
   const isIll = status === "unhealthy";
-  const sinceMs = before !== undefined && (before.status === "unhealthy") === isIll ? before.since : now;
+  const sinceMs = before?.status === status ? before.since : now;
   const reasons = reasonsOf(gates, components);
 
   const emitted = before?.told_status ?? "healthy";
