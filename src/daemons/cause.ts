@@ -74,11 +74,17 @@ const rank = ({ level }: Pick<Cause, "level">): number => CAUSE_LEVELS.indexOf(l
 const SUMMARIES = new Set(["alerts", "health"]);
 const isSummary = ({ code }: Cause): number => (SUMMARIES.has(code) ? 1 : 0);
 
+const isNote = ({ level }: Cause): number => (level === "note" ? 1 : 0);
+const holdsUp = ({ affects }: Cause): number => (affects.length > 0 ? 1 : 0);
+
 /** Well means that nobody has to do anything. */
 export const isWell = (causes: readonly Pick<Cause, "level">[]): boolean =>
   causes.every(({ level }) => level === "note");
 
-/** Each root once, worst first: what several configs stand still for is one cause that affects them all. */
+/**
+ * Each root once: what several configs stand still for is one cause that affects them all. What is wrong comes first, the worst of it
+ * before the rest and what a config stands still for before what follows from it; then what only says that something is.
+ */
 export function rootCauses(causes: readonly Cause[]): Cause[] {
   const roots = Map.groupBy(causes, ({ code, subject }) => `${code} ${subject}`);
   return [...roots.values()]
@@ -86,5 +92,7 @@ export function rootCauses(causes: readonly Cause[]): Cause[] {
       ...same.toSorted((a, b) => rank(a) - rank(b) || b.because.length - a.because.length)[0]!,
       affects: [...new Set(same.flatMap(({ affects }) => affects))],
     }))
-    .sort((a, b) => rank(a) - rank(b) || isSummary(a) - isSummary(b));
+    .sort(
+      (a, b) => isNote(a) - isNote(b) || isSummary(a) - isSummary(b) || rank(a) - rank(b) || holdsUp(b) - holdsUp(a),
+    );
 }

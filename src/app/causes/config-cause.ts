@@ -79,15 +79,19 @@ const stopped = ({ config }: ConfigFacts): Cause | undefined => {
   return undefined;
 };
 
+/** It failed, somebody has it again, and it has not got anywhere yet. */
+const isTriedAgain = (job: JobView): boolean => isWorking(job) && job.failure !== null && (job.progress ?? 0) === 0;
+
 /** Jobs that fail say more than those that wait: they come first. */
 function ofJobs({ jobs, work }: ConfigFacts): Cause | undefined {
   const open = jobs.filter(({ state }) => state === "pending" || state === "delayed" || state === "blocked");
-  const failing = open.find(({ failure, state }) => failure !== null && state === "delayed");
   const isSome = jobs.some(isWorking);
+  const failing = open.find(({ failure, state }) => failure !== null && state === "delayed") ?? jobs.find(isTriedAgain);
   if (failing !== undefined) {
     const found = jobCause(failing, work);
-    // One failure while others do their work is no reason to call anybody.
-    return found && isSome && failing.attempts < 2 ? { ...found, level: "note" } : found;
+    const failures = failing.attempts - (isWorking(failing) ? 1 : 0);
+    // One failure is no reason to call anybody while others do their work, or while it is tried again.
+    return found && isSome && failures < 2 ? { ...found, level: "note" } : found;
   }
   const atWork = jobs.filter((job) => isWorking(job) || job.lapses.length > 0).slice(0, MAX_AT_WORK);
   const stuck = atWork.map((job) => jobCause(job, work)).find((found) => found !== undefined && STILL.has(found.code));

@@ -68,6 +68,36 @@ test("that nobody is there is one root, whatever kinds of jobs wait for it", () 
   expect(roots).toMatchObject([{ code: "no_worker", affects: ["hex8_2p", "othello6_2p"] }]);
 });
 
+describe("a job that failed and is under way again", () => {
+  const again = (attempts: number, progress: number | null) =>
+    ({ ...failedOnce(NOW), state: "running", attempts, progress, retry_at: null, lapses: [] }) as JobView;
+  const causeWith = (jobs: readonly JobView[]) =>
+    configCause({
+      config: {
+        ...{ config_key: "hex8_2p", state: "running", stage: "data_sync", iteration: 1, attempt: 1, waits: [] },
+        failures: [],
+        deadline: NOW + 60_000,
+      } as unknown as ConfigSnapshot,
+      jobs,
+      work: facts,
+      unitCause: () => undefined,
+      fault: undefined,
+    });
+
+  test("is told as what failed until it gets anywhere: once as a note, twice as what needs a look", () => {
+    expect(causeWith([again(2, null)])).toMatchObject({
+      code: "job_failing",
+      level: "note",
+      what: "w7 failed: no sign of life for 64 s; attempt 2 of 3 is under way",
+    });
+    expect(causeWith([again(3, 0)])).toMatchObject({ code: "job_failing", level: "warn", subject: "w7" });
+  });
+
+  test("is at work like any other when it does", () => {
+    expect(causeWith([again(3, 0.1)])).toBeNull();
+  });
+});
+
 describe("a stage that failed and is tried again", () => {
   const running = (progress: number | null, state = "running") =>
     ({ work_id: "w8", work_type: "selfplay", state, progress, lapses: [], failure: null }) as unknown as JobView;

@@ -205,6 +205,22 @@ function stuckAndWaiting(job: JobView): Cause | undefined {
   });
 }
 
+/** What failed before and is under way again: until it gets anywhere, what failed is what there is to know. */
+function triedAgain(job: JobView): Cause | undefined {
+  const { work_id, failure, progress, attempts, max_attempts } = job;
+  if (failure === null || (progress ?? 0) > 0) return undefined;
+  const what = `${work_id} failed: ${failure.error}; attempt ${attempts} of ${max_attempts} is under way`;
+  const advice = { action: "show_job", subject: work_id } as const;
+  return causeOf("warn", "job_failing", work_id, what, { ...aboutFailing(job, failure.error), advice });
+}
+
+const aboutFailing = (job: JobView, error: string) => ({
+  actual: error,
+  required: "completed",
+  since: job.queued_at,
+  because: [jobStep(job)],
+});
+
 /** The root of why a job is not done; undefined for one that is at work, or whose turn comes. */
 export function jobCause(job: JobView, facts: WorkFacts, depth = 0): Cause | undefined {
   const { work_id, state, failure } = job;
@@ -212,7 +228,7 @@ export function jobCause(job: JobView, facts: WorkFacts, depth = 0): Cause | und
   const withStep = (found: Cause | undefined): Cause | undefined =>
     found && { ...found, because: [...because, ...found.because] };
   if (state === "completed") return undefined;
-  if (state === "claimed" || state === "running") return stillCause(job, facts);
+  if (state === "claimed" || state === "running") return stillCause(job, facts) ?? triedAgain(job);
   if (state === "failed" || state === "cancelled")
     return causeOf("warn", "job_failed", work_id, `${work_id} is ${state}: ${failure?.error ?? "no reason given"}`, {
       actual: failure?.error ?? state,
@@ -230,13 +246,9 @@ export function jobCause(job: JobView, facts: WorkFacts, depth = 0): Cause | und
   // Once its time has come it waits like any other, for somebody who takes it.
   if (failure !== null && waitMs > 0) {
     const again = `attempt ${job.attempts + 1} of ${job.max_attempts} in ${duration(waitMs)}`;
-    return causeOf("warn", "job_failing", work_id, `${work_id} fails: ${failure.error}; ${again}`, {
-      actual: failure.error,
-      required: "completed",
-      since: job.queued_at,
-      advice: { action: "show_job", subject: work_id },
-      because,
-    });
+    const what = `${work_id} fails: ${failure.error}; ${again}`;
+    const advice = { action: "show_job", subject: work_id } as const;
+    return causeOf("warn", "job_failing", work_id, what, { ...aboutFailing(job, failure.error), advice });
   }
   return waitMs > 0 ? undefined : withStep(waitsBecause(job, facts));
 }
