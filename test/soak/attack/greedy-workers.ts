@@ -120,14 +120,14 @@ async function joinsBeyond(attacked: AttackedMain, tries: number): Promise<void>
 async function largePublishes(attacked: AttackedMain, tries: number): Promise<void> {
   const post = await worker(attacked, "large");
   const pad = "z".repeat(900_000);
-  for (const n of times(tries))
-    await post(
-      "/v1/events",
-      times(10).map((i) => ({
-        ...{ specversion: "1.0", id: crypto.randomUUID(), type: "NEW_GAMES_AVAILABLE", source: "large" },
-        data: { config_key: "hex8_2p", new_games: 1, total_games: n * 10 + i, pad },
-      })),
-    );
+  for (const n of times(tries)) {
+    const events = times(10).map((i) => ({
+      ...{ specversion: "1.0", id: crypto.randomUUID(), type: "NEW_GAMES_AVAILABLE", source: "large" },
+      data: { config_key: "hex8_2p", new_games: 1, total_games: n * 10 + i, pad },
+    }));
+    // Who still owes for the last one is turned away before its body is read, and may find the line cut.
+    await post("/v1/events", events).catch(() => undefined);
+  }
 }
 
 /** Deliveries to sessions that read nothing. */
