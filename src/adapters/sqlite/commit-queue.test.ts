@@ -34,3 +34,27 @@ test("who waits for the queue to drain does not wait for a writer that is gone",
   await drained;
   expect(await lost).toMatchObject({ code: "STORE_GONE" });
 });
+
+test("a disk that refuses some commits and takes others is one fault, since its first refusal, until it has refused none for a while", async () => {
+  const clock = virtualClock();
+  const full = OperatingError.unavailable("STORE_FULL", "the disk is full");
+  let isFull = true;
+  const queue = createCommitQueue(clock, (batch) => {
+    const outcome = isFull ? { ok: false as const, error: full } : { ok: true as const, results: [] };
+    setImmediate(() => queue.settle(batch.map(() => outcome)));
+  });
+  const told: (number | null)[] = [];
+  queue.onFault((fault) => void told.push(fault === null ? null : fault.since));
+  const commits = async (...refusals: boolean[]) => {
+    for (const refusal of refusals) {
+      isFull = refusal;
+      await queue.commit(say(1)).catch(() => undefined);
+      clock.standStill(1_000);
+    }
+  };
+  const began = clock.now();
+  await commits(true, false, true, false, false, false, true, false, false, false, false);
+  expect([told, queue.fault?.since]).toEqual([[began], began]);
+  await commits(false);
+  expect([told, queue.fault]).toEqual([[began, null], null]);
+});

@@ -14,6 +14,8 @@ const MAX_IN_BATCH = 1_000;
 const MAX_WAITING = 200_000;
 /** Two: while the writer flushes one batch the next is already on its way. */
 const MAX_IN_FLIGHT = 2;
+/** A full disk still takes a small commit now and then: it works again when it has refused nothing for so long. */
+const CALM_MS = 5_000;
 
 /**
  * Gathers commits into batches: the first goes at once, and what arrives while the writer is busy goes together.
@@ -26,6 +28,7 @@ export function createCommitQueue(clock: Clock, send: (batch: readonly (readonly
   let scheduled = false;
   let closed: OperatingError | undefined;
   let fault: StoreFault | null = null;
+  let refusedMs = 0;
   const listeners = new Set<(fault: StoreFault | null) => void>();
 
   const setFault = (next: StoreFault | null) => {
@@ -82,7 +85,10 @@ export function createCommitQueue(clock: Clock, send: (batch: readonly (readonly
         }
       }
       if (waiting.length === 0 && inFlight.length === 0) for (const resolve of whenDrained.splice(0)) resolve();
-      setFault(isStoreFault(failed) ? { code: failed.code, message: failed.message, since: clock.now() } : null);
+      if (isStoreFault(failed)) {
+        refusedMs = clock.monotonic();
+        setFault({ code: failed.code, message: failed.message, since: clock.now() });
+      } else if (clock.monotonic() - refusedMs >= CALM_MS) setFault(null);
     },
     /** Refuses what waits and what comes: for good, so a writer that is gone is a fault that stays. */
     close(reason: OperatingError): void {
