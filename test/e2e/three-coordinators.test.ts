@@ -243,9 +243,16 @@ test(
       () => `the job is ${JSON.stringify(ended)}`,
     );
     expect(ended).toMatchObject({ attempts: 1 });
-    const status = JSON.parse(await second.machine.done("cluster", "status", "--json"));
+    const shown = async () => JSON.parse(await second.machine.done("cluster", "status", "--json"));
+    let status = await shown();
     expect(status).toMatchObject({ alone: false, role: "leader", leader: { name: second.machine.name } });
-    expect(status.engine.servers.every(({ current }: { current: boolean }) => current)).toBe(true);
+    await until(
+      async () => {
+        status = await shown();
+        return status.engine?.servers.every(({ current }: { current: boolean }) => current) ?? false;
+      },
+      () => `not all servers have the log: ${JSON.stringify(status.engine)}`,
+    );
     // The machine that is gone is taken out; it is silent, and so it is listed no more.
     const { left } = JSON.parse(
       await second.machine.done("cluster", "leave", "--member", "a", "--reason", "its disk is gone", "--json"),

@@ -15,7 +15,7 @@ import { artifactPath, CONFIG, QUICK, sha256Of } from "../support/loop.ts";
 import { readFolder } from "../support/loop-kills.ts";
 import { findNatsServer, natsServers } from "../support/nats-servers.ts";
 import { patience, until } from "../support/patience.ts";
-import { owned, type Started } from "../support/process.ts";
+import { freePort, owned, type Started } from "../support/process.ts";
 import { ask } from "../support/surface.ts";
 
 export const about =
@@ -101,12 +101,13 @@ export async function run(options: FailOverTrainOptions = {}) {
     RINGRIFT_COORDINATORS_LEASE: String(patience(4_000) / 1_000),
     RINGRIFT_TLS_CERT_FILE: certificate.cert,
     RINGRIFT_TLS_KEY_FILE: certificate.key,
-    RINGRIFT_PORT: "0",
   };
+  // As everywhere a coordinator comes back where it was: nodes know it by its address.
+  const ports = [await freePort(), await freePort(), await freePort()];
   const machines = NAMES.slice(0, options.coordinators ?? NAMES.length).map((name, i) => {
     const folder = own.folder();
     writeFileSync(join(folder, "ringrift.config.json"), JSON.stringify({ plans: { [CONFIG]: QUICK } }));
-    const env = { ...shared, RINGRIFT_NODE_ID: name };
+    const env = { ...shared, RINGRIFT_NODE_ID: name, RINGRIFT_PORT: String(ports[i]) };
     const clock = shiftedBy([0, apart, -apart][i]!);
     const told = commandsIn(folder, { env: { NO_COLOR: "1", ...env } });
     const done = async (...args: string[]): Promise<string> => {
