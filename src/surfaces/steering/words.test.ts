@@ -12,7 +12,9 @@ const knob = (name: string, value: number, held: { by: string; reason: string } 
 describe("steering in words", () => {
   it("says where a measure goes, and what is odd or stands still", () => {
     expect(trendWords(trend)).toBe("412 now; improving by 12.3 an iteration, give or take 4");
-    expect(trendWords({ ...trend, plateau_since: 14, trend: "stable" })).toContain("too little to count since iteration 14");
+    expect(trendWords({ ...trend, plateau_since: 14, trend: "stable" })).toContain(
+      "too little to count since iteration 14",
+    );
     expect(trendWords({ ...trend, slope: null, points: 2 })).toBe("412 now; 2 measured, too few for a trend");
     expect(trendWords({ ...trend, anomaly: { expected: 300, deviations: 9 } })).toContain(
       "412 is odd, 300 was expected",

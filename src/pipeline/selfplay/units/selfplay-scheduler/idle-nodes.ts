@@ -1,6 +1,6 @@
 /** Nodes that could take jobs at once: what is heard of them, and whom to ask. */
 import { onEach } from "../../../../daemons/index.ts";
-import type { PayloadFor } from "../../../../events/index.ts";
+import type { PayloadFor, RouterEvent } from "../../../../events/index.ts";
 import type { WriteSet } from "../../../../router/index.ts";
 import type { StageServices } from "../../../stage/index.ts";
 import { IDLE_ASK_MS, IDLE_GOOD_FOR_MS, MAX_IDLE_ASKED } from "../../limits.ts";
@@ -17,28 +17,30 @@ interface Asking extends Heard {
   readonly emit: { IDLE_STATE_REQUEST(payload: PayloadFor<"IDLE_STATE_REQUEST">): unknown };
 }
 
-export const idleNews = {
-  ...onEach(["IDLE_RESOURCE_DETECTED", "IDLE_STATE_BROADCAST"], ({ payload }, { rows, now }: Heard) => {
+const TOLD = ["IDLE_RESOURCE_DETECTED", "IDLE_STATE_BROADCAST"] as const;
+const GONE = [
+  "NODE_RETIRED",
+  "NODE_UNHEALTHY",
+  "NODE_RECOVERED",
+  "NODE_OVERLOADED",
+  "NODE_TERMINATED",
+  "HOST_OFFLINE",
+  "P2P_NODE_DEAD",
+] as const;
+type News = (typeof TOLD)[number] | (typeof GONE)[number] | "NODE_ACTIVATED";
+
+// Named by its type: written out, the payloads of so many events are longer than a declaration may be.
+export const idleNews: { readonly [N in News]: (event: RouterEvent<N>, context: Heard) => void | Promise<void> } = {
+  ...onEach(TOLD, ({ payload }, { rows, now }: Heard) => {
     const { node_id, free_slots } = payload;
     const isIdle = !("idle" in payload) || payload.idle;
     const asked_at = rows.get(idleNodes, node_id)?.asked_at ?? 0;
     rows.put(idleNodes, node_id, { free_slots: isIdle ? free_slots : 0, at: now, asked_at });
   }),
   // What a node had free before it fell ill, went or came back is no room for jobs; who can work again is asked anew.
-  ...onEach(
-    [
-      "NODE_RETIRED",
-      "NODE_UNHEALTHY",
-      "NODE_RECOVERED",
-      "NODE_OVERLOADED",
-      "NODE_TERMINATED",
-      "HOST_OFFLINE",
-      "P2P_NODE_DEAD",
-    ],
-    ({ payload: { node_id } }, { rows }: Heard) => {
-      if (rows.get(idleNodes, node_id) !== undefined) rows.delete(idleNodes, node_id);
-    },
-  ),
+  ...onEach(GONE, ({ payload: { node_id } }, { rows }: Heard) => {
+    if (rows.get(idleNodes, node_id) !== undefined) rows.delete(idleNodes, node_id);
+  }),
   ...onEach(["NODE_ACTIVATED"], ({ payload: { node_id } }, { rows, now }: Heard) => {
     const known = rows.get(idleNodes, node_id);
     // What it could still take it says itself; until then it counts for nothing.
