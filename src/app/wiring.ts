@@ -30,6 +30,7 @@ import { readRecordedWiring } from "./recorded-wiring.ts";
 import { liveRegistry, withOwnUnits } from "./registry.ts";
 import type { AppServices } from "./services.ts";
 import { serveControl } from "./serving.ts";
+import { diskOf } from "./worker/disk-room.ts";
 
 /** How far the process is, and how it is told to end. */
 export interface Life {
@@ -77,7 +78,7 @@ export function wireUnits<R extends Rows>(
       why: (subject) => {
         const found =
           whyJobOrNode(subject, {
-            ...{ queue: work.queue, book: cluster.nodes, recovery: cluster.recovery, now: clock.now() },
+            ...{ queue: work.queue, book: cluster.nodes, recovery: cluster.recovery, now: clock.now(), localRoom },
             links: (nodeId) => linksOf(nodeId, cluster.nodes, services.copies),
           }) ??
           whyConfig(subject, causes.snapshot(subject), jobsOf) ??
@@ -181,13 +182,14 @@ export function wireUnits<R extends Rows>(
   const jobsOf = (configKey: string) => stageJobs({ store }, configKey).flatMap((id) => work.queue.show(id) ?? []);
   const isJudged = () => units.outcomes().some(({ name }) => name === "health_manager");
   const named = (text: string) => cluster.nodes.named(text);
+  const localRoom = settings.localWorkers === 0 ? undefined : diskOf(settings);
   const causes = createCauses({
     now: () => clock.now(),
     named,
     pipeline: services.snapshot,
     standings: services.standings,
     jobsOf,
-    work: () => workFacts({ queue: work.queue, book: cluster.nodes, now: clock.now() }),
+    work: () => workFacts({ queue: work.queue, book: cluster.nodes, now: clock.now(), localRoom }),
     daemons: () => supervisor.report(),
     fault: () => store.fault,
     troubles: () => troubleFacts(status),

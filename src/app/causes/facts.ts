@@ -21,6 +21,8 @@ export interface WorkNode {
   /** It is only slowed: it gets more as soon as what it holds has ended. */
   readonly isSlowed: boolean;
   readonly jobs: number;
+  /** The room on its disk, and below which its worker asks for nothing; null where nobody says. */
+  readonly disk: NodeView["disk"];
   readonly view: NodeView;
 }
 
@@ -30,6 +32,8 @@ export interface WorkSources {
   readonly queue: Pick<WorkQueue, "show" | "placement" | "idle" | "whyNotOn" | "verdictOn" | "held" | "workers">;
   readonly book: Pick<NodeRegistry, "list">;
   readonly now: number;
+  /** The room of the worker beside the main process, which sends no beats; undefined where none is meant to be there. */
+  readonly localRoom?: (() => NodeView["disk"] | undefined) | undefined;
 }
 
 /** So many nodes are asked why they take nothing; who has more sees the first. */
@@ -47,7 +51,7 @@ export const candidateOf = (
   return { node_id, offer: { cpu, gpu, memory_gb, gpu_memory_gb, tags }, kinds: worker?.kinds ?? capabilities.kinds };
 };
 
-export function workFacts({ queue, book, now }: WorkSources) {
+export function workFacts({ queue, book, now, localRoom }: WorkSources) {
   const workers = new Map(queue.workers.list().map((worker) => [worker.node_id, worker]));
   const isSettled = queue.workers.settled;
   const nodeOf = (view: NodeView): WorkNode => {
@@ -65,6 +69,7 @@ export function workFacts({ queue, book, now }: WorkSources) {
       shortOf: verdict.accepts ? null : (verdict.shortOf ?? null),
       isSlowed: !verdict.accepts && verdict.slowed === true,
       jobs: queue.held(id).length,
+      disk: view.disk ?? (view.local ? localRoom?.() : undefined) ?? null,
       view,
     };
   };

@@ -147,3 +147,21 @@ test("that a node checks games which it played itself holds nothing up", () => {
   expect(causeWith("second_checker")).toBeNull();
   expect(causeWith("trial")).toMatchObject({ code: "waits", level: "warn" });
 });
+
+test("a job of which nothing came twice is told as one that does not go on, though somebody has it", () => {
+  const lapse = { node_id: "box3", why: "silent", lapsed_at: NOW - 5_000 };
+  const held = (lapses: readonly object[]) =>
+    jobCause(
+      {
+        ...{ work_id: "w24", work_type: "selfplay", state: "running", node_id: "box3", failure: null },
+        ...{ progress: 0.4, claimed_at: NOW - 1_000, lapses },
+      } as unknown as JobView,
+      facts,
+    );
+  expect(held([lapse])).toBeUndefined();
+  expect(held([lapse, { ...lapse, node_id: "box2" }])).toBeUndefined();
+  expect(held([lapse, lapse])).toMatchObject({
+    code: "job_stuck",
+    what: "w24 made no progress on box3; box3 has it now, and the first result counts",
+  });
+});

@@ -1,7 +1,7 @@
 /** Why a job does not go on: from the job over what it waits for to the node and the gate there. Pure. */
 import { isIll, type NodeView } from "../../cluster/index.ts";
 import { type Cause, causeOf } from "../../daemons/index.ts";
-import { duration, plural } from "../../surfaces/commands/index.ts";
+import { bytes, duration, plural } from "../../surfaces/commands/index.ts";
 import type { JobView } from "../../work/index.ts";
 import type { WorkFacts, WorkNode } from "./facts.ts";
 
@@ -90,9 +90,34 @@ const silentOnes = ({ work_type }: JobView, { nodes, now }: WorkFacts): string[]
     .sort((a, b) => b.at - a.at)
     .map(({ label, state, at }) => `${label} is ${state}, heard ${duration(now - at)} ago`);
 
+/** A node whose worker asks for nothing, because too little is free on its disk. */
+const fullDisk = ({ nodes }: WorkFacts): Cause | undefined => {
+  const node = nodes.find(
+    ({ isThere, worker, disk }) =>
+      isThere && worker === undefined && disk !== null && disk.free_bytes < disk.reserve_bytes,
+  );
+  if (node === undefined) return undefined;
+  const { label, disk } = node;
+  const actual = `${bytes(disk!.free_bytes)} free`;
+  const required = `${bytes(disk!.reserve_bytes)} free (worker.disk_reserve_gb)`;
+  return causeOf(
+    "bad",
+    "node_short_of_disk",
+    label,
+    `the disk of ${label} is too full: ${actual}, needed are ${required}`,
+    {
+      ...{ actual, required },
+      advice: { action: "free_disk", subject: label },
+      because: [nodeStep(node, actual)],
+    },
+  );
+};
+
 /** Nobody is there who does this kind of work. */
 const noWorker = (job: JobView, facts: WorkFacts): Cause => {
   const { isSettled, nodes } = facts;
+  const full = isSettled ? fullDisk(facts) : undefined;
+  if (full !== undefined) return full;
   const others = nodes.filter(({ worker }) => worker !== undefined).map(({ label }) => label);
   const silent = silentOnes(job, facts);
   const none = others.length === 0 ? "no worker is connected" : `no worker does ${job.work_type} jobs`;
@@ -179,9 +204,11 @@ function stillCause(job: JobView, facts: WorkFacts): Cause | undefined {
   return causeOf("warn", "job_stuck", work_id, what, { ...about, actual: listed(nodes), required: "progress" });
 }
 
-const stuckOn = ({ lapses }: JobView): string[] => [
-  ...new Set(lapses.filter(({ why }) => why === "stuck").map(({ node_id }) => node_id)),
-];
+/** Nodes on which it did not go on, or of which nothing was heard twice. */
+const stuckOn = ({ lapses }: JobView): string[] =>
+  [...Map.groupBy(lapses, ({ node_id }) => node_id)].flatMap(([node, all]) =>
+    all.some(({ why }) => why === "stuck") || all.filter(({ why }) => why === "silent").length > 1 ? [node] : [],
+  );
 
 /** Nobody need have taken at once what has just come back. */
 function waitsBecause(job: JobView, facts: WorkFacts): Cause | undefined {

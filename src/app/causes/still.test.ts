@@ -108,3 +108,16 @@ test("why says of a node without a worker that nobody asks for jobs there, which
     expect.objectContaining({ gate: "worker", passed: true, actual: "none here, 1 on other nodes" }),
   );
 });
+
+test("a worker that asks for nothing because its disk is full is named with its disk, not as missing", async () => {
+  await w.pass(120_000);
+  const { work_id } = await w.queue.add(JOB);
+  const cause = (free_bytes: number) =>
+    whyJobOrNode(work_id, { ...sources(), localRoom: () => ({ free_bytes, reserve_bytes: 2e9 }) })!.cause;
+  expect(cause(1e9)).toMatchObject({
+    code: "node_short_of_disk",
+    what: "the disk of good is too full: 1.0 GB free, needed are 2.0 GB free (worker.disk_reserve_gb)",
+    advice: { action: "free_disk", subject: "good" },
+  });
+  expect(cause(3e9)).toMatchObject({ code: "no_worker" });
+});

@@ -3,7 +3,7 @@ import { type Cause, causeOf } from "../../daemons/index.ts";
 import { duration, plural } from "../../surfaces/commands/index.ts";
 import { linksWords, type NodeLinks, type Why } from "../../surfaces/index.ts";
 import type { JobView, WorkQueue } from "../../work/index.ts";
-import { candidateOf, isThere, type WorkFacts, workFacts } from "./facts.ts";
+import { candidateOf, isThere, type WorkFacts, type WorkSources, workFacts } from "./facts.ts";
 import { jobCause, nodeCause } from "./job-cause.ts";
 
 type Gate = Why["gates"][number];
@@ -29,6 +29,7 @@ export interface QueueAndNodes {
   readonly links?: (nodeId: string) => NodeLinks | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  readonly localRoom?: WorkSources["localRoom"];
 }
 
 const gate = (name: string, passed: boolean, actual: unknown, required: unknown, more: Partial<Gate> = {}): Gate => ({
@@ -85,8 +86,8 @@ const finished = (job: JobView, facts: WorkFacts): Why => {
 };
 
 /** What stands between a job and its end: each gate with what is and what must be, and each node that could not take it. */
-function whyJob(job: JobView, { queue, book, now }: QueueAndNodes): Why {
-  const facts = workFacts({ queue, book, now });
+function whyJob(job: JobView, { queue, book, now, localRoom }: QueueAndNodes): Why {
+  const facts = workFacts({ queue, book, now, localRoom });
   if (job.finished_at !== null && ["completed", "failed", "cancelled"].includes(job.state)) return finished(job, facts);
   const placement = queue.placement(job.work_id)!;
   const { waitsFor, needs } = placement;

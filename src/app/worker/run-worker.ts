@@ -1,5 +1,5 @@
 /** A worker put together: the line to its main process, the programs it runs, its folder, and its signs of life. */
-import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { WORKER_PID_FILE } from "../../cluster/index.ts";
@@ -41,6 +41,7 @@ import { orphanFolders } from "../between-rooms/orphan-folders.ts";
 import { guardDataDir } from "../data-folder/folder-lock.ts";
 import type { Settings } from "../settings.ts";
 import { bringOverLine } from "./bring-over-line.ts";
+import { diskOf, freeBytes } from "./disk-room.ts";
 import { findGpus, type Gpu, offeredGpus } from "./gpus.ts";
 import { type Inputs, keepInputs } from "./inputs.ts";
 import { noticeMisfits } from "./misfits.ts";
@@ -151,22 +152,6 @@ function lineOf(world: WorkerWorld) {
 /** The accelerators of this machine that jobs may have. */
 export const gpusOf = async (worker: WorkerSettings, env: Environment): Promise<Gpu[]> =>
   offeredGpus(worker, worker.detectGpus ? await findGpus() : [], env);
-
-const freeBytes = (folder: string) => (): number => {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize;
-};
-
-/** The room for jobs, as beats tell it; nothing where the disk itself does not answer. */
-export const diskOf =
-  ({ dataDir, worker }: Pick<Settings, "dataDir" | "worker">) =>
-  (): { readonly free_bytes: number; readonly reserve_bytes: number } | undefined => {
-    try {
-      return { free_bytes: freeBytes(dataDir)(), reserve_bytes: worker.diskReserveBytes };
-    } catch {
-      return undefined;
-    }
-  };
 
 /** How much of its quota a node fills while its disk is short. */
 const CACHE_SHARES = { none: 1, high: 0.5, critical: 0 };

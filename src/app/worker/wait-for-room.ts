@@ -2,9 +2,10 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { assert, isOperatingError, sleep, translateDiskFault } from "../../kernel/index.ts";
+import { diskOf } from "./disk-room.ts";
 import { keepBeating } from "./node-beats.ts";
 import { joinedNode, lastIncarnation } from "./node-identity.ts";
-import { aboutNode, diskOf, gpusOf, lineOfNode, type WorkerWorld } from "./run-worker.ts";
+import { aboutNode, gpusOf, lineOfNode, type WorkerWorld } from "./run-worker.ts";
 
 const LOOK_EVERY_MS = 1_000;
 const NOTHING = { cpu: 0, gpu: 0, memory_gb: 0, gpu_memory_gb: 0, tags: [] };
