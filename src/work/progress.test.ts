@@ -348,26 +348,3 @@ test("a quantile is one of the values", () => {
     1, 10, 19, 20,
   ]);
 });
-
-test("a holder of whom nothing came twice lets another have the job, and has it again where nobody else is there", async () => {
-  const w = await world(LONG);
-  const { work_id } = await w.queue.add({ ...selfplay(), max_attempts: 9 });
-  const fallSilent = async () => {
-    const lease = await w.claimOne("a");
-    if (lease === undefined) return false;
-    await w.queue.start(lease);
-    await w.pass(2 * MINUTE);
-    await w.queue.reap();
-    await w.pass(10 * MINUTE);
-    await w.queue.reap();
-    return true;
-  };
-  expect(await fallSilent()).toBe(true);
-  asks(w, "b");
-  expect(await fallSilent()).toBe(true);
-  asks(w, "b");
-  expect(await w.claimOne("a")).toBeUndefined();
-  // The other one is gone as well: a job is better tried again than never.
-  await w.pass(30 * MINUTE);
-  expect((await w.claimOne("a"))?.work_id).toBe(work_id);
-});

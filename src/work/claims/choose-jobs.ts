@@ -30,23 +30,20 @@ interface Choice extends Head {
   readonly level: number;
 }
 
-/** A node that fell silent over a job so often lets others have it: it may do such jobs and never bring their results. */
-const MAX_SILENCES = 2;
 /** Whoever asked for a job that only a stuck node may have has so long to let others have it. */
 const RELAX_MS = 120_000;
 
 /**
- * Jobs that a node had before and shall not have again: one that did not go on there, or of which nothing was heard twice, while somebody
- * else could take it; and one whose lease lapsed in silence while the claim was open, since a node that sleeps hears nothing, and has it
- * back when it is heard.
+ * Jobs that a node had before and shall not have again: one that did not go on there, while somebody else could take it; and
+ * one whose lease lapsed in silence while the claim was open, since a node that sleeps hears nothing, and has it back when it
+ * is heard.
  */
 const passedOverBy =
   (parts: QueueState, { node_id, asked_at }: ClaimRequest, now: number): PassesOver =>
   (job, lane) => {
     const here = earlierLeases(job).filter((each) => each.node_id === node_id);
-    const silences = here.filter(({ why }) => why === "silent");
-    if (silences.some(({ lapsed_at }) => lapsed_at >= (asked_at ?? Number.POSITIVE_INFINITY))) return true;
-    if (silences.length >= MAX_SILENCES && isForOthers(parts, lane, [node_id], now)) return true;
+    if (here.some(({ why, lapsed_at }) => why === "silent" && lapsed_at >= (asked_at ?? Number.POSITIVE_INFINITY)))
+      return true;
     const stuck = here.filter(({ why }) => why === "stuck");
     if (stuck.length === 0) return false;
     if (isForOthers(parts, lane, stuckOn(job), now)) return true;
