@@ -20,6 +20,7 @@ import { createCauses, healthWith } from "./causes/causes.ts";
 import { workFacts } from "./causes/facts.ts";
 import { namedWhy } from "./causes/named.ts";
 import { whyConfig } from "./causes/why-config.ts";
+import { whyFile } from "./causes/why-file.ts";
 import { whyJobOrNode } from "./causes/why-job-or-node.ts";
 import { withRented } from "./causes/why-rented.ts";
 import { socketPathFor } from "./data-folder/socket-path.ts";
@@ -82,6 +83,7 @@ export function wireUnits<R extends Rows>(
             links: (nodeId) => linksOf(nodeId, cluster.nodes, services.copies),
           }) ??
           whyConfig(subject, causes.snapshot(subject), jobsOf) ??
+          whyFile(subject, services.library) ??
           why(
             subject,
             whyFacts({ now: clock.now(), registry, manager: supervisor, runtime: units, router, store, profile }),

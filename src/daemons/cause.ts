@@ -31,6 +31,7 @@ export const ADVICE_ACTIONS = [
   "unburden",
   "show_job",
   "retry_job",
+  "show_file",
   "alerts",
   "health",
   "audit",

@@ -169,7 +169,7 @@ function nameOf(subject: string, { units }: WhyFacts): string | Why {
     const near = [...units.flatMap((unit) => [unit.name, ...unit.alsoKnownAs]), ...Object.keys(daemonTypes)];
     throw OperatingError.notFound(
       "UNKNOWN_UNIT",
-      `there is no config, job, node, daemon or unit '${subject}'.${didYouMean(subject, near)}`,
+      `there is no config, job, node, file, daemon or unit '${subject}'.${didYouMean(subject, near)}`,
       {
         hint: "'/v1/units' lists the units of this process.",
       },

@@ -9,6 +9,7 @@ import type { NodeDesk } from "./copies/node-desk.ts";
 import { copyOverview, gamesAtRisk } from "./copies/overview.ts";
 import type { Inspection } from "./file-check.ts";
 import { MAX_LISTED } from "./limits.ts";
+import { openOrdersOf } from "./orders/deliveries.ts";
 import { knownFiles } from "./orphans/known-files.ts";
 import { rescuesIn } from "./orphans/orphan.ts";
 import { freeArtifacts, pinArtifacts } from "./retention-operations.ts";
@@ -84,6 +85,8 @@ export function createArtifactConsole(ports: ArtifactConsolePorts) {
         parents: catalog.parentsOf(row.sha256),
       };
     },
+    /** Transfers of a file that wait or run. */
+    transfersOf: ({ seq }: Pick<ArtifactRow, "seq">) => openOrdersOf(store, seq),
     /** Those of these files that a manifest, a pin or a job knows. */
     known: async (sha256s: readonly string[]) => ({ known: [...(await (ports.knows ?? knownFiles(store))(sha256s))] }),
     /** Files of games that nodes found and no manifest knew. */

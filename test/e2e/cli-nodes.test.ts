@@ -104,7 +104,7 @@ describe("ringrift nodes and queue", () => {
       [["queue", "add", "selfplay", "--payload", "{"], "not JSON"],
       [["queue", "list", "--state", "sleeping"], "there is no 'sleeping'"],
       [["queue", "show", "x1"], "there is no job 'x1'"],
-      [["why", "w99"], "there is no config, job, node, daemon or unit 'w99'"],
+      [["why", "w99"], "there is no config, job, node, file, daemon or unit 'w99'"],
     ] as const) {
       const { code, err } = await run(...args);
       expect([code !== 0, err], args.join(" ")).toEqual([true, expect.stringContaining(text)]);

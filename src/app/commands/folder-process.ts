@@ -43,6 +43,7 @@ import { backupPortsOf } from "../backup/ports.ts";
 import { createFleet } from "../between-rooms/fleet.ts";
 import { holdersIn } from "../between-rooms/holders.ts";
 import { whyConfig } from "../causes/why-config.ts";
+import { whyFile } from "../causes/why-file.ts";
 import { whyJobOrNode } from "../causes/why-job-or-node.ts";
 import type { Settings } from "../settings.ts";
 import { storeModules } from "../store-modules.ts";
@@ -117,9 +118,11 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
   const nodes = () => holdersIn(book, availability, settings.worker.tags);
   const copies = createCopies({ store, nodeId: localNodeId, copies: settings.artifacts.copies, nodes });
   const pipeline = createPipelineConsole({ router, store, clock, queue: work.queue, catalog });
+  const library = createArtifactConsole({ store, clock, nodeId: localNodeId, catalog, copies });
   const why = (subject: string) =>
     whyJobOrNode(subject, { queue: work.queue, book, recovery, now: clock.now() }) ??
-    whyConfig(subject, pipeline.snapshot(subject), () => []);
+    whyConfig(subject, pipeline.snapshot(subject), () => []) ??
+    whyFile(subject, library);
   return {
     store,
     clock,
@@ -144,7 +147,7 @@ function portsOver(store: Store, { settings, clock, random }: FolderSurroundings
       sources: createSources({ store, clock, nodeId: localNodeId, copies, nodes }),
       nodeId: localNodeId,
     }),
-    library: createArtifactConsole({ store, clock, nodeId: localNodeId, catalog, copies }),
+    library,
     backups: createBackups({
       ...backupPortsOf(settings, version, ""),
       store,

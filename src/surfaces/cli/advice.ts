@@ -30,6 +30,7 @@ const WORDS: Readonly<Record<CauseAdvice["action"], (subject: string) => string>
     `Stop other programs on ${node}, or wait: it continues by itself. 'ringrift nodes show ${node}' shows more.`,
   show_job: (job) => `See what happened in its attempts: 'ringrift queue show ${job}'.`,
   retry_job: (job) => `See why: 'ringrift queue show ${job}'. Try it again: 'ringrift queue retry ${job}'.`,
+  show_file: (file) => `See where it is: 'ringrift artifacts show ${file}'.`,
   alerts: () => "See them with 'ringrift alerts'.",
   health: () => "See the parts: 'ringrift health'.",
   audit: () => "Check the wiring: 'ringrift audit'.",

@@ -87,7 +87,8 @@ async function whyOf(main: Answering, subject: string): Promise<RawAnswer<typeof
   const { getWhy } = await import("./wire.ts");
   return main.raw(getWhy, { params: { subject } }).catch((thrown: unknown) => {
     if (!isOperatingError(thrown, "UNKNOWN_UNIT")) throw thrown;
-    const hint = "See 'ringrift pipeline', 'ringrift queue', 'ringrift nodes' and 'ringrift daemons list'.";
+    const hint =
+      "See 'ringrift pipeline', 'ringrift queue', 'ringrift nodes', 'ringrift artifacts' and 'ringrift daemons list'.";
     throw OperatingError.notFound(thrown.code, thrown.message, { hint, cause: thrown });
   });
 }
@@ -127,7 +128,7 @@ async function whyAll(shell: Shell, main: Answering): Promise<void> {
 /** `ringrift why`: what stands between a subject and its work, the root of it first. */
 export function registerWhy(command: Command, shell: Shell): void {
   command
-    .argument("[subject]", "a config, a job (w17), a node, a daemon or unit; default: all configs")
+    .argument("[subject]", "a config, a job (w17), a node, a file by its hash, a daemon or unit; default: all configs")
     .action((subject?: string) =>
       askEither(shell, async (main) => {
         if (subject === undefined) return whyAll(shell, main);

@@ -7,7 +7,7 @@ export const whyRoutes: readonly Route[] = [
     const found = ports.why(subject);
     if (found === undefined)
       throw OperatingError.notFound("SUBJECT_NOT_FOUND", `nothing here is called '${subject}'`, {
-        hint: "Give a config, a job, a node, a daemon or a unit.",
+        hint: "Give a config, a job, a node, a file by its hash, a daemon or a unit.",
       });
     return found;
   }),

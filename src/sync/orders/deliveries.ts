@@ -31,6 +31,14 @@ const MEANT: Readonly<Record<DeliveryView, string>> = {
 const TRIES = `SELECT attempt, transport, place, code, error, at FROM sync_tries
   WHERE order_id = ? ORDER BY attempt DESC, way = 0 DESC, way DESC LIMIT ?`;
 
+/** Those of one file that wait or run, the oldest first. */
+export const openOrdersOf = (store: Pick<Store, "read">, seq: number): OrderRow[] =>
+  store.read<OrderRow>(
+    `SELECT * FROM sync_orders WHERE seq = ? AND state IN ('waiting', 'running') ORDER BY order_id LIMIT ${MAX_OF_FILE}`,
+    seq,
+  );
+const MAX_OF_FILE = 20;
+
 /** Newest first. Many are looked through where few are meant, and so it is done on the thread of the readers. */
 export async function deliveriesOf(
   store: Pick<Store, "read" | "scan">,

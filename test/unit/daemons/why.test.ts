@@ -185,7 +185,7 @@ describe("why", () => {
     });
     const asked = (name: string) => () => ask(name);
     expect(asked("gruond")).toThrow(
-      "there is no config, job, node, daemon or unit 'gruond'. Did you mean GROUND or ground",
+      "there is no config, job, node, file, daemon or unit 'gruond'. Did you mean GROUND or ground",
     );
     expect(asked("AUTO_SINC")).toThrow(/Did you mean AUTO_SYNC/);
   });
