@@ -10,6 +10,7 @@ import {
   forgetAlerts,
   raiseAlert,
 } from "./alerts/alert-rows.ts";
+import { muteAlerts, muteMigration, unmuteAlerts } from "./alerts/mute.ts";
 import { coordinatorMigration, coordinatorOperations } from "./coordinator-rows.ts";
 import {
   healthMigrations,
@@ -44,6 +45,7 @@ export const clusterModule = defineStoreModule({
     lockMigration(8),
     coordinatorMigration(9),
     hostPolicyMigration(10),
+    muteMigration(11),
   ],
   operations: [
     raiseAlert,
@@ -51,6 +53,8 @@ export const clusterModule = defineStoreModule({
     decideAlert,
     ageAlerts,
     forgetAlerts,
+    muteAlerts,
+    unmuteAlerts,
     saveWatches,
     summarizeOutbox,
     beginDelivery,

@@ -145,6 +145,13 @@ const questions: readonly Question[] = [
       /^othello6_2p \(config\): othello6_2p is complete after 1 iterations, /m,
     ),
   ),
+  ask(
+    "2. and of a file",
+    () => ["why", aGame],
+    /^[0-9a-f]{12} \(games\): games [0-9a-f]{12} is safe: 1 of 1 copy, for /m,
+    /✓ verdict +judged good/,
+    /✓ copy on desk +it counts/,
+  ),
   ask("3. where are my games", () => ["ledger"], /othello6_2p +32 +32 +0 +0 +balanced/),
   ask(
     "4. one truth about the cluster",
@@ -162,6 +169,11 @@ const questions: readonly Question[] = [
   ),
   ask("6. errors: what could not be delivered", () => ["dlq"], /^LETTERS .* FIRST +LAST/m, /exporter/, /cannot write/),
   ask("7. absence and alarms", () => ["alerts"], /error +open .*Training of hex8_2p failed/),
+  ask(
+    "7. a time of maintenance, in which nobody is told",
+    () => ["alerts", "mute", "2h", "--reason", "disks are swapped", "--dry-run"],
+    /^no alerts would be sent for 2 h 00 min; nothing was changed: this was a dry run$/m,
+  ),
   ask(
     "8. safe verbs",
     () => ["nodes", "cordon", "box2", "--dry-run", "--reason", "just looking"],

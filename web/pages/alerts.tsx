@@ -21,6 +21,7 @@ export default function Alerts({ query }: { query: URLSearchParams }) {
   const one = useAnswer(id === null ? undefined : getAlert, { params: { id: id ?? "" } });
   const loaded: Loaded<{ readonly alerts: readonly Alert[] }> =
     id === null ? listed : { ...one, answer: one.answer && { alerts: [one.answer] } };
+  const mute = listed.answer?.mute ?? null;
   const note = (reason: string) => (reason === "" ? {} : { note: reason });
   return (
     <>
@@ -33,6 +34,13 @@ export default function Alerts({ query }: { query: URLSearchParams }) {
           isHere: each === status,
         }))}
       />
+      {mute !== null && (
+        <p class="dim">
+          Alerts are muted by {printable(mute.actor)}
+          {mute.reason === null ? "" : ` (${printable(mute.reason)})`}. They are sent again <Time at={mute.until} />;{" "}
+          {plural(mute.waiting, "message")} held back.
+        </p>
+      )}
       <Panel title="Alerts" aside={loaded.answer !== undefined && plural(loaded.answer.alerts.length, "alert")}>
         <Load loaded={loaded}>
           {({ alerts }) => (

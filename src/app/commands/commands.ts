@@ -109,7 +109,7 @@ export const commandRows: readonly (readonly [usage: string, about: string, fill
   ],
   [
     "alerts",
-    "list, show, acknowledge and close alerts: problems that need a person",
+    "list, show, acknowledge and close alerts: problems that need a person; mute them for some time",
     async (command, { shell }) => (await import("../../surfaces/alerts/command.ts")).registerAlerts(command, shell),
   ],
   [

@@ -2,6 +2,7 @@
 import { insertRow } from "../../router/sql-rows.ts";
 import { defineOperation, type Store, type Transaction } from "../../router/store.port.ts";
 import { ALERT_SEVERITIES, type AlertSeverity, type AlertSnapshot, isWorse } from "./alert.ts";
+import type { Mute } from "./mute.ts";
 
 export interface OutboxRow {
   readonly id: number;
@@ -157,6 +158,16 @@ export const headOf = (store: Pick<Store, "read">, sink: string): OutboxRow | un
 
 export const waitingFor = (store: Pick<Store, "read">, sink: string): number =>
   store.read<{ n: number }>("SELECT count(*) AS n FROM alert_outbox WHERE sink = ? AND status = 'pending'", sink)[0]!.n;
+
+/** How many that nobody has tried to send came within a time. */
+export const heldBack = (store: Pick<Store, "read">, sink: string, { since, until }: Pick<Mute, "since" | "until">) =>
+  store.read<{ n: number }>(
+    `SELECT count(*) AS n FROM alert_outbox WHERE sink = ? AND status = 'pending' AND attempts = 0
+     AND alert_id IS NOT NULL AND created_at >= ? AND created_at < ?`,
+    sink,
+    since,
+    until,
+  )[0]!.n;
 
 /** When messages to a sink ended since a moment, oldest first. */
 export const sentSince = (store: Pick<Store, "read">, sink: string, since: number): number[] =>

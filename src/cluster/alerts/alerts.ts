@@ -8,7 +8,9 @@ import {
   type AlertStatus,
   shownOf,
 } from "./alert.ts";
+import { heldBack } from "./alert-outbox.ts";
 import { decideAlert, type Recipient } from "./alert-rows.ts";
+import { isMuted, lastMute, type Mute, muteAlerts, unmuteAlerts } from "./mute.ts";
 import type { AlertSink } from "./sink.ts";
 
 export interface AlertFilter {
@@ -24,6 +26,11 @@ export type Alerts = ReturnType<typeof createAlerts>;
 export interface AlertDecision {
   readonly actor: string;
   readonly note?: string | undefined;
+}
+
+/** A time in which nothing is sent, with how many messages wait for its end. */
+export interface MuteView extends Mute {
+  readonly waiting: number;
 }
 
 export interface AlertsOptions {
@@ -77,6 +84,12 @@ export function createAlerts({ store, clock, recipients = [] }: AlertsOptions) {
       });
     return withDeliveries(row);
   };
+  const muted = (): MuteView | null => {
+    const mute = lastMute(store);
+    if (!isMuted(mute, clock.now())) return null;
+    // Who is told of milder alerts waits for more of them.
+    return { ...mute, waiting: Math.max(0, ...recipients.map(({ sink }) => heldBack(store, sink, mute))) };
+  };
   return {
     /** Newest first. */
     list({ status, severity, limit = 100 }: AlertFilter = {}): Alert[] {
@@ -115,6 +128,21 @@ export function createAlerts({ store, clock, recipients = [] }: AlertsOptions) {
         critical: 0,
         ...Object.fromEntries(found.map((row) => [row.severity, row.n])),
       };
+    },
+    muted,
+    /** Sends nothing for so long; answers with what was begun, or would be. */
+    async mute(forMs: number, { actor, note }: AlertDecision, dryRun: boolean): Promise<MuteView> {
+      const at = clock.now();
+      const mute = { until: at + forMs, actor: actor.slice(0, 200), reason: note?.slice(0, MAX_NOTE) ?? null };
+      const before = muted();
+      if (!dryRun) await store.commit([muteAlerts({ ...mute, at })]);
+      return { ...mute, since: before?.since ?? at, waiting: before?.waiting ?? 0 };
+    },
+    /** Sends again; answers with what was ended, or would be, and null where nothing was muted. */
+    async unmute(dryRun: boolean): Promise<MuteView | null> {
+      const before = muted();
+      if (!dryRun && before !== null) await store.commit([unmuteAlerts({ at: clock.now() })]);
+      return before;
     },
     acknowledge: (id: string, decision: AlertDecision): Promise<Alert> => decide(id, "acknowledge", decision),
     close: (id: string, decision: AlertDecision): Promise<Alert> => decide(id, "close", decision),

@@ -8,6 +8,8 @@ const line = (over: Partial<Parameters<typeof nextMove>[0]>) => ({
   begun: false,
   sent: 0,
   nextAt: 0,
+  mutedUntil: 0,
+  held: 0,
   ...over,
 });
 
@@ -21,6 +23,10 @@ describe("what to do for a sink", () => {
     ["more wait than may be sent", line({ waiting: 11 }), "summarize"],
     ["one slot is left and two wait", line({ waiting: 2, sent: 9 }), "summarize"],
     ["one was begun before, and many wait behind it", line({ waiting: 50, begun: true }), "send"],
+    ["nothing is to be sent for now", line({ mutedUntil: 1_001 }), "rest"],
+    ["one was begun before nothing was to be sent", line({ begun: true, mutedUntil: 1_001 }), "rest"],
+    ["it may be sent again, and one was held back", line({ mutedUntil: 1_000, held: 1 }), "send"],
+    ["it may be sent again, and several were held back", line({ waiting: 2, mutedUntil: 1_000, held: 2 }), "summarize"],
     ["so many wait that rows must not become more", line({ waiting: 501, nextAt: 9_999 }), "summarize"],
   ] as const)("when %s", (_when, given, move) => {
     expect(nextMove(given, 1_000, settings)).toBe(move);
@@ -38,7 +44,7 @@ describe("what to do for a sink", () => {
           owed += come;
           for (;;) {
             const recent = sent.filter((at) => at > now - 60_000).length;
-            const move = nextMove({ waiting, begun: false, sent: recent, nextAt: 0 }, now, settings);
+            const move = nextMove(line({ waiting, sent: recent }), now, settings);
             if (move === "rest") break;
             if (move === "summarize") waiting = 1;
             else {

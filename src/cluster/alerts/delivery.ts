@@ -1,7 +1,7 @@
 /**
  * Sends what waits in the outbox. At least once: a message is written down as begun before it goes out and as delivered after
  * it was taken, and keeps its idempotency key in between. A sink that does not answer is tried later and later and holds up
- * nobody else; what waits for it meanwhile becomes one summary.
+ * nobody else; what waits for it meanwhile becomes one summary, and so does what was held back while alerts were muted.
  */
 
 import { backoffMs, type Edges, isOperatingError, messageOf } from "../../kernel/index.ts";
@@ -15,12 +15,14 @@ import {
   type DeliveryOutcome,
   endDelivery,
   headOf,
+  heldBack,
   type OutboxRow,
   sentSince,
   sinkState,
   summarizeOutbox,
   waitingFor,
 } from "./alert-outbox.ts";
+import { lastMute } from "./mute.ts";
 import type { AlertMessage, AlertSink } from "./sink.ts";
 
 export const deliveryDefaults = {
@@ -51,6 +53,10 @@ export interface Line {
   /** Messages that ended within the last minute. */
   readonly sent: number;
   readonly nextAt: number;
+  /** Nothing is sent before this. */
+  readonly mutedUntil: number;
+  /** Messages that came while alerts were muted. */
+  readonly held: number;
 }
 
 /** What to do for a sink now. Pure. */
@@ -59,8 +65,9 @@ export function nextMove(line: Line, now: number, settings: DeliverySettings): "
   if (line.waiting === 0) return "rest";
   if (fresh > settings.maxWaiting) return "summarize";
   const budget = settings.messagesPerMinute - line.sent;
-  if (now < line.nextAt || budget <= 0) return "rest";
+  if (now < line.nextAt || now < line.mutedUntil || budget <= 0) return "rest";
   if (line.begun) return "send";
+  if (line.held > 1) return "summarize";
   return fresh > 1 && fresh > budget ? "summarize" : "send";
 }
 
@@ -81,12 +88,15 @@ export async function deliver(ports: DeliveryPorts, sink: AlertSink, signal: Abo
     const head = headOf(store, sink.name);
     if (head === undefined) return;
     const state = sinkState(store, sink.name);
+    const mute = lastMute(store);
     const move = nextMove(
       {
         waiting: waitingFor(store, sink.name),
         begun: head.attempts > 0,
         sent: sentSince(store, sink.name, now - MINUTE_MS).length,
         nextAt: state.next_at,
+        mutedUntil: mute?.until ?? 0,
+        held: mute === undefined ? 0 : heldBack(store, sink.name, mute),
       },
       now,
       settings,

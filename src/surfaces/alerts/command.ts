@@ -4,10 +4,10 @@ import { OperatingError, sayWhich } from "../../kernel/index.ts";
 import { askEither, defaultList, showAnswer } from "../cli/answers.ts";
 import { type Answering, askMain } from "../cli/main-process.ts";
 import { answer, type Shell } from "../cli/shell.ts";
-import { printable, wrapText } from "../cli/text.ts";
-import { oneOf, sentence, wholeNumber } from "../cli/values.ts";
-import { alertDetails, alertLines, shortAlert } from "./view.ts";
-import { acknowledgeAlert, closeAlert, getAlert, listAlerts } from "./wire.ts";
+import { duration, plural, printable, wrapText } from "../cli/text.ts";
+import { lengthOfTime, oneOf, sentence, wholeNumber } from "../cli/values.ts";
+import { alertDetails, alertLines, muteWords, shortAlert } from "./view.ts";
+import { acknowledgeAlert, closeAlert, getAlert, listAlerts, muteAlerts, unmuteAlerts } from "./wire.ts";
 
 interface ListOptions {
   readonly status?: (typeof ALERT_STATUSES)[number];
@@ -18,13 +18,36 @@ interface ListOptions {
 
 const list = ({ status, severity, all, limit }: ListOptions, shell: Shell) => {
   const wanted = status ?? (all === true ? undefined : "open");
-  return showAnswer(shell, listAlerts, { query: { status: wanted, severity, limit } }, ({ alerts }) => {
+  return showAnswer(shell, listAlerts, { query: { status: wanted, severity, limit } }, ({ alerts, mute }) => {
+    const width = Math.min(shell.width, 120);
     const filtered = all === true || status !== undefined || severity !== undefined;
-    if (alerts.length === 0) return filtered ? "no alerts" : "no open alerts";
+    const muted = mute == null ? [] : wrapText(muteWords(mute, shell), width).map(shell.paint.yellow);
+    if (alerts.length === 0) return [...muted, filtered ? "no alerts" : "no open alerts"];
     const hint = "'ringrift alerts show <id>' shows details; 'ack' says that you are working on it; 'close' closes it.";
-    return [...alertLines(alerts, shell), "", ...wrapText(hint, Math.min(shell.width, 120)).map(shell.paint.dim)];
+    return [...muted, ...alertLines(alerts, shell), "", ...wrapText(hint, width).map(shell.paint.dim)];
   });
 };
+
+const NOTHING_CHANGED = "; nothing was changed: this was a dry run";
+
+interface MuteOptions {
+  readonly reason?: string;
+  readonly dryRun?: boolean;
+}
+
+const mute = (forMs: number, { reason, dryRun: dry_run }: MuteOptions, shell: Shell) =>
+  showAnswer(shell, muteAlerts, { body: { seconds: forMs / 1_000, reason, dry_run } }, ({ applied }) =>
+    applied
+      ? `no alerts are sent for ${duration(forMs)}; they are recorded, and you get a summary at the end. 'ringrift alerts unmute' ends it now.`
+      : `no alerts would be sent for ${duration(forMs)}${NOTHING_CHANGED}`,
+  );
+
+const unmute = ({ reason, dryRun: dry_run }: MuteOptions, shell: Shell) =>
+  showAnswer(shell, unmuteAlerts, { body: { reason, dry_run } }, ({ mute: ended, applied }) => {
+    if (ended === null) return "alerts are not muted";
+    const held = ended.waiting === 0 ? "nothing waits" : `${plural(ended.waiting, "message")} waited`;
+    return applied ? `alerts are sent again; ${held}` : `alerts would be sent again; ${held}${NOTHING_CHANGED}`;
+  });
 
 /** An alert by its id, or by the end of it. */
 async function find(main: Answering, given: string): Promise<{ readonly id: string }> {
@@ -84,6 +107,19 @@ export function registerAlerts(alerts: Command, shell: Shell): void {
     ],
     ["close", closeAlert, "close an alert; it opens again if its cause comes back"],
   ] as const;
+  const decided = (command: Command) =>
+    command
+      .option("--reason <text>", "the reason; it is recorded", sentence("--reason"))
+      .option("--dry-run", "only show what would change");
+  decided(
+    alerts
+      .command("mute")
+      .description("send no alerts for some time, for example while you work on machines; they are recorded")
+      .argument("<time>", "for how long, for example 2h; at most 7d", lengthOfTime("<time>")),
+  ).action((forMs: number, options: MuteOptions) => mute(forMs, options, shell));
+  decided(
+    alerts.command("unmute").description("send alerts again, and one summary of those that were held back"),
+  ).action((options: MuteOptions) => unmute(options, shell));
   for (const [verb, route, about] of decisions)
     alerts
       .command(verb)

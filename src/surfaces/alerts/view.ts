@@ -2,8 +2,8 @@ import { ALERT_SEVERITIES } from "../../cluster/alerts/alert.ts";
 import { painter } from "../cli/paint.ts";
 import type { Shell } from "../cli/shell.ts";
 import { factLines, right, sectionLines, tableLines } from "../cli/table.ts";
-import { ago, momentAgo, number, plural, printable, wrapText } from "../cli/text.ts";
-import type { Alert } from "./wire.ts";
+import { ago, duration, momentAgo, number, plural, printable, wrapText } from "../cli/text.ts";
+import type { Alert, Mute } from "./wire.ts";
 
 const severityColor = painter({ critical: "red", error: "red", warning: "yellow" }, "dim");
 
@@ -27,6 +27,14 @@ export function alertLines(alerts: readonly Alert[], shell: Shell): string[] {
     printable(alert.title),
   ]);
   return tableLines([["ID", "SEVERITY", "STATUS", "OPENED", right("SEEN"), "WHAT"], ...rows], shell);
+}
+
+/** Until when nothing is sent, who said so and why. */
+export function muteWords({ until, actor, reason, waiting }: Mute, shell: Pick<Shell, "clock">): string {
+  const left = duration(Math.max(0, until - shell.clock.now()));
+  const why = reason === null ? "" : `: ${printable(reason)}`;
+  const held = waiting === 0 ? "" : `; ${plural(waiting, "message")} ${waiting === 1 ? "waits" : "wait"}`;
+  return `no alerts are sent for another ${left}, by ${printable(actor)}${why}${held}`;
 }
 
 export function alertDetails(alert: Alert, shell: Shell): string[] {

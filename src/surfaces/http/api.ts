@@ -294,10 +294,11 @@ function admit(c: Context<Env>, route: Route, caller: Caller, { ports, limits }:
 
 /** What the record of writes keeps of a body: whether it was meant, and why. */
 function intentOf(body: unknown): { readonly dry_run: 0 | 1; readonly reason: string | null } {
-  const { dry_run, reason } = (body ?? {}) as { readonly dry_run?: unknown; readonly reason?: unknown };
+  const { dry_run, reason, note } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const why = reason ?? note;
   return {
     dry_run: dry_run === true ? 1 : 0,
-    reason: typeof reason === "string" ? reason.slice(0, MAX_WRITE_REASON) : null,
+    reason: typeof why === "string" ? why.slice(0, MAX_WRITE_REASON) : null,
   };
 }
 

@@ -100,3 +100,67 @@ describe.each([1, 2, 3, 4])("with seed %i", (seed) => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 });
+
+test("nothing is sent while alerts are muted, and what was held back comes as one summary", async () => {
+  const w = unitWorld(builtinRows);
+  worlds.push(w);
+  const got: AlertMessage[] = [];
+  const sink: AlertSink = { name: "pager", minSeverity: "info", deliver: async (message) => void got.push(message) };
+  const sinks = [sink];
+  const settings = { alerts: { messagesPerMinute: PER_MINUTE } };
+  const run = async () => {
+    const unit = alertManagerCoordinator({
+      ...{ store: w.store, clock: w.clock, random: seededRandom(1), sinks, absence: [], settings },
+    });
+    const runtime = w.runtime([unit]);
+    await w.driven(runtime.start());
+    return runtime;
+  };
+  const fail = (config_key: string) =>
+    w.router.publish("TRAINING_FAILED", { config_key, job_id: "j1", error: "no GPU", retryable: true } as never, {
+      source: "test",
+    });
+  const recipients = [{ sink: "pager", minSeverity: "info" as const }];
+  const book = createAlerts({ store: w.store, clock: w.clock, recipients });
+  const decision = { actor: "ann", note: "disks are swapped" };
+  const first = await run();
+
+  expect(await book.mute(7_200_000, decision, true)).toMatchObject({ actor: "ann", waiting: 0 });
+  expect(book.muted()).toBeNull();
+  await book.mute(7_200_000, decision, false);
+  await fail("hex8_2p");
+  await w.pass(60_000);
+  await fail("square8_2p");
+  await w.pass(60_000);
+  expect(book.muted()).toMatchObject({ actor: "ann", reason: "disks are swapped", waiting: 2 });
+  expect(book.list({ status: "open" })).toHaveLength(2);
+  // It is written down: another process keeps still as well.
+  await w.driven(first.stop());
+  await run();
+  await w.pass(60_000);
+  expect(got).toEqual([]);
+
+  await w.pass(7_200_000);
+  expect(book.muted()).toBeNull();
+  expect(got[0]).toMatchObject({ kind: "summary" });
+  const told = got.flatMap((message) => (message.kind === "summary" ? message.summary.alerts : []));
+  expect(told.map(({ title }) => title)).toEqual(
+    expect.arrayContaining(["Training of hex8_2p failed", "Training of square8_2p failed"]),
+  );
+
+  got.length = 0;
+  await book.mute(7_200_000, decision, false);
+  await fail("hex6_2p");
+  await w.pass(60_000);
+  expect(got).toEqual([]);
+  expect(await book.unmute(true)).toMatchObject({ waiting: 1 });
+  await w.pass(60_000);
+  expect(got).toEqual([]);
+  expect(await book.unmute(false)).toMatchObject({ waiting: 1 });
+  expect(await book.unmute(false)).toBeNull();
+  await w.pass(60_000);
+  // One alone is told as it is.
+  expect(got).toMatchObject([
+    { kind: "alert", transition: "opened-1", alert: { title: "Training of hex6_2p failed" } },
+  ]);
+});

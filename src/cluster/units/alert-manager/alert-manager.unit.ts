@@ -16,6 +16,7 @@ import { ageAlerts, closeAlertOf, forgetAlerts, raiseAlert } from "../../alerts/
 import { recipientsOf } from "../../alerts/alerts.ts";
 import { type DeliverySettings, deliver, deliveryDefaults } from "../../alerts/delivery.ts";
 import { alertEvents, judge } from "../../alerts/judge.ts";
+import { isMuted, lastMute } from "../../alerts/mute.ts";
 import { alertPolicies } from "../../alerts/rules.ts";
 import { alertLimits } from "../../limits.ts";
 import type { ClusterServices } from "../../services.ts";
@@ -137,6 +138,11 @@ export const alertManagerCoordinator = (
     }
   };
 
+  const mutedUntil = (now: number): number | null => {
+    const mute = lastMute(store);
+    return isMuted(mute, now) ? mute.until / 1_000 : null;
+  };
+
   const heardByRules = onEach([...new Set([...alertEvents, ...watchEvents])], hear as never);
   const heardByUser = Object.fromEntries(
     rules.flatMap(({ event, endedBy }) => [event, ...endedBy.map((end) => end.event)]).map((event) => [event, hear]),
@@ -164,7 +170,7 @@ export const alertManagerCoordinator = (
         );
       },
     },
-    health: ({ cache }) => {
+    health: ({ cache, now }) => {
       const states = sinks.map(({ name: sink }) => {
         const { failures, error } = sinkState(store, sink);
         return { sink, waiting: waitingFor(store, sink), failures, error };
@@ -175,7 +181,7 @@ export const alertManagerCoordinator = (
         message: failing
           .map(({ sink, waiting, error }) => `'${sink}' takes no alerts (${error}); ${waiting} wait`)
           .join("; "),
-        details: { sinks: states, watches: cache.watches.size },
+        details: { sinks: states, watches: cache.watches.size, muted_until: mutedUntil(now) },
       };
     },
     // Longer than a slow receiver may hold a round of the loop.
