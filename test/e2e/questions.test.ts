@@ -172,7 +172,7 @@ const questions: readonly Question[] = [
   ask(
     "7. a time of maintenance, in which nobody is told",
     () => ["alerts", "mute", "2h", "--reason", "disks are swapped", "--dry-run"],
-    /^no alerts would be sent for 2 h 00 min; nothing was changed: this was a dry run$/m,
+    /^no alerts would be sent for 2 h; nothing was changed: this was a dry run$/m,
   ),
   ask(
     "8. safe verbs",

@@ -225,9 +225,12 @@ function linkGates({ node_id }: NodeView, { links }: QueueAndNodes): Gate[] {
 /** Jobs are done by workers. A main process may leave them to other machines. */
 function workerGate(node: NodeView, queue: QueueAndNodes["queue"]): Gate {
   const isHere = hasWorker(node, queue);
-  const others = queue.workers.list().length;
-  const actual = isHere ? "it asks for jobs" : others === 0 ? "there is none" : `none here, ${others} on other nodes`;
-  return gate("worker", isHere || others > 0, actual, "a worker that asks for jobs", {
+  const all = queue.workers.list();
+  const othersWords = all.length === 0 ? "there is none" : `none here, ${all.length} on other nodes`;
+  // Shortly after a start one that is there has not asked yet.
+  const asks = all.some((known) => known.node_id === node.node_id);
+  const hereWords = asks ? "it asks for jobs" : "too early to say";
+  return gate("worker", isHere || all.length > 0, isHere ? hereWords : othersWords, "a worker that asks for jobs", {
     hint: "Start one here with 'ringrift worker', or join another machine: 'ringrift token create <label> --join' prints the command to run there.",
   });
 }

@@ -25,6 +25,15 @@ describe("the command line", () => {
       err: expect.stringMatching(/Did you mean events\?/),
     });
     expect(await run(["events", "lst"])).toMatchObject({ code: 2, err: expect.stringMatching(/Did you mean list\?/) });
+    // Also where a group has a command that it does by default.
+    for (const group of ["queue", "nodes", "dlq", "alerts"])
+      expect(await run([group, "shwo"])).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(/unknown command 'shwo'\n.*Did you mean show\?/),
+      });
+    expect(await run(["queue", "--state", "failed", "lits"])).toMatchObject({
+      err: expect.stringMatching(/'lits'\n.*list/),
+    });
     expect(await run(["events", "list", "--clas"])).toMatchObject({
       code: 2,
       err: expect.stringMatching(/unknown option '--clas'\n.*Did you mean --class\?/),

@@ -30,8 +30,27 @@ function usageOf(command: Command): string {
   return `Type '${[typed(command), ...takes].join(" ")}'; '${typed(command)} --help' explains it.`;
 }
 
+const unknownCommand = (word: string, group: Command): OperatingError =>
+  OperatingError.invalid("USAGE", `unknown command '${word}'`, {
+    hint:
+      didYouMean(
+        word,
+        group.commands.map((command) => command.name()),
+      ).trim() || `'${typed(group)} --help' lists them.`,
+  });
+
+/** A word too many where commands were expected: what a group does by default was not meant. */
+function misspelt(group: Command): string | undefined {
+  if (group.commands.length === 0) return undefined;
+  return [...group.commands, group].flatMap(({ args, registeredArguments }) =>
+    args.slice(registeredArguments.length),
+  )[0];
+}
+
 /** What is wrong with the command line, in our words: the suggestion is the hint. */
 function usageError(error: CommanderError, command: Command): OperatingError {
+  const word = error.code === "commander.excessArguments" ? misspelt(command) : undefined;
+  if (word !== undefined) return unknownCommand(word, command);
   const [message = "", ...rest] = error.message.replace(/^error: /, "").split("\n");
   const suggestion = rest.join(" ").replace(/^\(|\)$/g, "");
   return OperatingError.invalid("USAGE", message, {
@@ -63,13 +82,7 @@ function assertKnown(program: Command, args: readonly string[]): void {
   for (const word of commandWords(args)) {
     const next = at.commands.find((command) => command.name() === word);
     if (next === undefined && at.commands.length > 0 && at.registeredArguments.length === 0)
-      throw OperatingError.invalid("USAGE", `unknown command '${word}'`, {
-        hint:
-          didYouMean(
-            word,
-            at.commands.map((command) => command.name()),
-          ).trim() || `'${typed(commandAt(program, args))} --help' lists them.`,
-      });
+      throw unknownCommand(word, at);
     if (next === undefined) return;
     at = next;
   }

@@ -64,7 +64,7 @@ export async function promoteByHand(ports: ByHandPorts, order: OrderByHand & { r
   const entry = modelEntry(store, configKey, model);
   if (entry === undefined)
     throw OperatingError.notFound("MODEL_NOT_FOUND", `${configKey} has no model '${model}'`, {
-      hint: `'ringrift models ${configKey}' lists them.`,
+      hint: `'ringrift models list' lists them; 'ringrift find <text>' looks in all that has a name.`,
     });
   if (entry.corrupted !== null)
     throw OperatingError.conflict("MODEL_CORRUPTED", `the file of ${model} is damaged`, {

@@ -115,7 +115,7 @@ export function registerAlerts(alerts: Command, shell: Shell): void {
     alerts
       .command("mute")
       .description("send no alerts for some time, for example while you work on machines; they are recorded")
-      .argument("<time>", "for how long, for example 2h; at most 7d", lengthOfTime("<time>")),
+      .argument("<time>", "for how long, for example 2h; at most 7d", lengthOfTime("<time>", "7d")),
   ).action((forMs: number, options: MuteOptions) => mute(forMs, options, shell));
   decided(
     alerts.command("unmute").description("send alerts again, and one summary of those that were held back"),

@@ -1,6 +1,5 @@
 /** What most commands are: they ask one route and draw its answer. */
 import type { Command } from "commander";
-import { didYouMean, OperatingError } from "../../kernel/index.ts";
 import type { Answer, Input, InputArgs, WireRoute } from "../http/wire.ts";
 import { type Answering, askMain } from "./main-process.ts";
 import { answer, type Shell } from "./shell.ts";
@@ -36,16 +35,6 @@ export const showAnswer = <W extends WireRoute>(
   return route.method === "GET" ? askEither(shell, show) : askMain(shell.main, show);
 };
 
-/** The list that a group of commands is when no other word is given; a word that names none of them is refused. */
+/** The list that a group of commands is when no other word is given. */
 export const defaultList = (group: Command, description: string): Command =>
-  group
-    .command("list", { isDefault: true })
-    .description(description)
-    .allowExcessArguments(true)
-    .hook("preAction", (_, { args: [wrong] }) => {
-      if (wrong === undefined) return;
-      const names = group.commands.map((command) => command.name());
-      throw OperatingError.invalid("USAGE", `unknown command '${wrong}'`, {
-        hint: didYouMean(wrong, names).trim() || `'ringrift ${group.name()} --help' lists them.`,
-      });
-    });
+  group.command("list", { isDefault: true }).description(description);

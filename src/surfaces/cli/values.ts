@@ -57,10 +57,12 @@ const inMs = (text: string): number | undefined => {
 
 /** A length of time: 20s, 5m, 2h, 1d. */
 export const lengthOfTime =
-  (option: string) =>
+  (option: string, max?: string) =>
   (text: string): number => {
     const ms = inMs(text);
-    if (ms === undefined) throw wrong(option, text, "a length of time such as 20s, 5m or 2h");
+    const isTooLong = ms !== undefined && max !== undefined && ms > inMs(max)!;
+    if (ms === undefined || isTooLong)
+      throw wrong(option, text, `a length of time such as 20s, 5m or 2h${max === undefined ? "" : `, at most ${max}`}`);
     return ms;
   };
 
