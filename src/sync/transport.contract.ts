@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { patience } from "../../test/support/patience.ts";
 import { smallDisk } from "../../test/support/small-disk.ts";
-import { listeningTime, seededRandom, systemClock } from "../kernel/index.ts";
+import { listeningTime, seededRandom, sleep, systemClock } from "../kernel/index.ts";
 import { createBudget } from "./transfer/budget.ts";
 import { fetchAll } from "./transfer/fetch.ts";
 import { createFlusher } from "./transfer/flush.ts";
@@ -223,6 +223,30 @@ const deafAfter = (bytesBefore: number) =>
     }
   };
 
+/** Never silent for long, and long on its way. */
+const slowly = (gapMs: number) =>
+  async function* (bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    for await (const chunk of bytes) {
+      await sleep(systemClock(), gapMs);
+      yield chunk;
+    }
+  };
+
+/** Something happens to the place once so many bytes have come; what was on its way may still come. */
+const whenAt = (place: number, happens: () => Promise<void>) => {
+  let hasHappened = false;
+  return async function* (bytes: AsyncIterable<Uint8Array>, start: number): AsyncIterable<Uint8Array> {
+    let at = start;
+    for await (const chunk of bytes) {
+      yield chunk;
+      at += chunk.length;
+      if (at < place || hasHappened) continue;
+      hasHappened = true;
+      await happens();
+    }
+  };
+};
+
 export interface ContractOptions {
   /** Undefined where the machine lacks what it needs: said aloud by whoever opens it. */
   readonly open: () => Promise<TransportWorld | undefined>;
@@ -435,6 +459,54 @@ function placeTests(tryIt: TryIt, stallMs: number): void {
     ]);
     expect(here.has(wanted)).toEqual(content);
   });
+
+  tryIt("one that is slow all the way, and never silent, is waited for", async ({ transport, give }) => {
+    const patientMs = patience(stallMs);
+    const here = receiver({ stallMs: patientMs });
+    const wanted = await give(content);
+    const begunMs = performance.now();
+    // A few gaps more than fit into the time in which one would be given up for its silence.
+    const gapMs = (1.3 * patientMs * PIECE) / SIZE;
+    const report = await here.fetch([wanted], [bent(alone(transport), slowly(gapMs))]);
+    expect(report).toMatchObject({ arrived: [wanted.sha256], failed: [] });
+    expect(report.tries).toHaveLength(1);
+    expect(performance.now() - begunMs).toBeGreaterThan(patientMs);
+    expect(here.has(wanted)).toEqual(content);
+  });
+
+  tryIt(
+    "one whose place dies half-way shows nothing torn, and goes on where it was when the place is back",
+    async (world) => {
+      const { transport, give, vanish, comeBack } = world;
+      const here = receiver({ chunkBytes: 65_536 });
+      const large = randomBytes(2_000_000);
+      const half = large.length / 2;
+      const wanted = await give(large);
+      let isWhole = false;
+      const dying = bent(alone(transport), whenAt(half, vanish));
+      const report = await here.fetch([wanted], [dying], {
+        onMoved: () => {
+          isWhole ||= here.has(wanted) !== undefined;
+        },
+      });
+      expect(isWhole).toBe(false);
+      const hasCome = report.arrived.length === 1;
+      // What was on its way when it died may have been all of it.
+      if (hasCome) expect(here.has(wanted)).toEqual(large);
+      else {
+        expect(report.failed).toMatchObject([{ sha256: wanted.sha256 }]);
+        expect(here.names()).toEqual([]);
+      }
+      await comeBack();
+      const again = await here.fetch([wanted], [alone(transport)]);
+      expect(again.failed).toEqual([]);
+      expect(here.has(wanted)).toEqual(large);
+      // The books of both tries together: no byte of the first half travelled twice.
+      const bytes = (one: TransferReport) => one.tries.reduce((sum, { bytes }) => sum + bytes, 0);
+      expect(bytes(report)).toBeGreaterThanOrEqual(half);
+      expect(bytes(report) + bytes(again)).toBe(large.length);
+    },
+  );
 
   tryIt("a full disk is ours: nobody is blamed, and the rest comes when there is room", async ({ transport, give }) => {
     const disk = smallDisk(1, onTestFinished);
