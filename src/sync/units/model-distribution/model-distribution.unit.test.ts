@@ -20,6 +20,7 @@ afterEach(async () => {
 });
 
 const MODEL = sha256Of("model");
+const ROWS = sha256Of("rows");
 const CONFIG = "hex8_2p";
 const TOLD = [
   "MODEL_DISTRIBUTION_STARTED",
@@ -36,16 +37,17 @@ async function world(names: readonly string[] = ["a", "b"]) {
   const catalog = createArtifactCatalog(w);
   const change: Operation[] = [];
   const joined = catalog.join({ rows: { apply: (operation) => void change.push(operation) } });
-  joined.record([entryOf("model", { kind: "model", games: 0 })]);
-  joined.accept([MODEL]);
+  joined.record([entryOf("model", { kind: "model", games: 0 }), entryOf("rows", { kind: "training", games: 0 })]);
+  joined.accept([MODEL, ROWS]);
   await commit(...change);
   const facts = ["n1", ...names].map((node_id) => ({ ...oneNode.nodes()[0]!, node_id, name: `node ${node_id}` }));
   const copies = createCopies({ ...w, nodeId: "n1", copies: oneNode.copies, nodes: () => facts });
   const desk = createNodeDesk({ ...w, log: silentLog(), copies, get: catalog.get, verify: () => {} });
   for (const node_id of names) await commit(confirmCopies({ node_id, incarnation: 0, upto: 0, present: [], at: 1 }));
   const jobs = new Map<string, { nodeId: string; trial: Trial }>();
+  const champions = [{ configKey: CONFIG, model: MODEL, since: 1 }];
   const spread = {
-    champions: () => [{ configKey: CONFIG, model: MODEL, since: 1 }],
+    champions: () => champions,
     players: () => ["n1", ...names],
     trainers: () => ["b"],
     trials: {
@@ -79,7 +81,7 @@ async function world(names: readonly string[] = ["a", "b"]) {
   await w.driven(runtime.start());
   const health = () => runtime.status().find(({ name }) => name === "model_distribution_daemon")!;
   const end = (id: string, trial: Trial) => void jobs.set(id, { ...jobs.get(id)!, trial });
-  return { ...w, told, speak, jobs, end, health, view: createSpreadView(w.store) };
+  return { ...w, champions, told, speak, jobs, end, health, view: createSpreadView(w.store) };
 }
 
 test("a champion goes to one node, which plays with it, and then to the other; each receipt is told once", async () => {
@@ -129,9 +131,26 @@ test("on one machine nothing is brought anywhere, no job is put out, and nobody 
   expect([w.told, w.jobs.size, w.view.isOut(CONFIG, MODEL)]).toEqual([[], 0, true]);
 });
 
-test("whoever asks for a model gets it without a trial, and a node that only trains gets training files", async () => {
+test("whoever asks for a model gets it without a trial", async () => {
   const w = await world(["b"]);
   await w.driven(w.router.publish("MODEL_SYNC_REQUESTED", { model_id: MODEL, node_id: "b" } as never));
   await w.pass(1_000);
   expect(await w.speak("b")).toBe(1);
+});
+
+test("a training file is brought, as models are, to the node that only trains, and once", async () => {
+  const w = await world();
+  w.champions.splice(0);
+  const exported = { config_key: CONFIG, artifact_hash: ROWS, samples: 9, games: 3, job_id: "j" };
+  const open = () =>
+    w.store.read("SELECT node_id, action, reason FROM sync_orders WHERE state IN ('waiting', 'running')");
+  await w.pass(5_000);
+  expect(open()).toEqual([]);
+  await w.driven(w.router.publish("NPZ_EXPORT_COMPLETE", exported as never));
+  await w.pass(1_000);
+  expect(open()).toEqual([{ node_id: "b", action: "fetch", reason: "distribution" }]);
+  expect([await w.speak("a"), await w.speak("b")]).toEqual([0, 1]);
+  await w.driven(w.router.publish("NPZ_EXPORT_COMPLETE", { ...exported, job_id: "k" } as never));
+  await w.pass(1_000);
+  expect(open()).toEqual([]);
 });
