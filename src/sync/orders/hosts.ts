@@ -7,7 +7,11 @@ export interface HostFailures {
   readonly failures: number;
   readonly code: string;
   readonly error: string;
+  /** When the newest of them was. */
+  readonly at: number;
   readonly last_success_at: number | null;
+  /** Whether it still has orders to carry out: 1 or 0. */
+  readonly is_awaited: number;
 }
 
 export interface OpenOrder {
@@ -21,7 +25,8 @@ const SINCE = `ifnull((SELECT max(o.ended_at) FROM sync_orders o WHERE o.node_id
 
 /** Tries that failed since the last thing that arrived, by host; with the newest error. Few hosts have any. */
 const FAILURES = `SELECT t.node_id, count(*) AS failures, t.code, t.error, max(t.at) AS at,
-    nullif(${SINCE}, 0) AS last_success_at
+    nullif(${SINCE}, 0) AS last_success_at,
+    EXISTS (SELECT 1 FROM sync_orders o WHERE o.node_id = t.node_id AND o.state IN ('waiting', 'running')) AS is_awaited
   FROM sync_tries t WHERE t.way = 0 AND t.at > ${SINCE} GROUP BY t.node_id LIMIT 10000`;
 
 export const failuresByHost = (store: Pick<Store, "read">): HostFailures[] => store.read<HostFailures>(FAILURES);

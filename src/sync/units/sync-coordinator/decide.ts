@@ -16,14 +16,19 @@ export interface TroubleLimits {
   readonly remindMs: number;
 }
 
-/** How things stand with a host now, and whether that is to be told: when it turns critical, and now and then while it is. */
+/**
+ * How things stand with a host now, and whether that is to be told: when it turns critical, and now and then while it is. It is over when
+ * something arrives, and when nobody has waited for anything since the last reminder would have been due.
+ */
 export function judgeHost(
   known: HostTrouble | undefined,
   found: HostFailures | undefined,
   now: number,
   { criticalFailures, remindMs }: TroubleLimits,
 ): { readonly trouble: HostTrouble | undefined; readonly isDue: boolean } {
-  if (found === undefined || found.failures < criticalFailures) return { trouble: undefined, isDue: false };
+  const isOver = { trouble: undefined, isDue: false };
+  if (found === undefined || found.failures < criticalFailures) return isOver;
+  if (found.is_awaited === 0 && now - found.at >= remindMs) return isOver;
   const { failures, code, error } = found;
   const isDue = known === undefined || now - known.told_at >= remindMs;
   const told_at = isDue ? now : known.told_at;

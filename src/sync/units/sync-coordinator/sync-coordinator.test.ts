@@ -7,7 +7,7 @@ import type { Operation } from "../../../router/index.ts";
 import { createArtifactCatalog } from "../../catalog.ts";
 import { createCopies } from "../../copies/copies.ts";
 import { noteCopies } from "../../copies/copy-operations.ts";
-import { orderLimits } from "../../limits.ts";
+import { deliveryLimits, orderLimits } from "../../limits.ts";
 import { deliveriesOf } from "../../orders/deliveries.ts";
 import { hostBooks } from "../../orders/hosts.ts";
 import { noteOrders, type OrderReport, placeOrders, takeOrders } from "../../orders/order-operations.ts";
@@ -30,12 +30,15 @@ async function world() {
   const change: Operation[] = [];
   catalog.join({ rows: { apply: (operation) => void change.push(operation) } }).record([entryOf("games")]);
   await commit(...change);
-  const away = new Set<string>();
+  const [away, gone] = [new Set<string>(), new Set<string>()];
   const copies = createCopies({
     ...w,
     nodeId: "n1",
     copies: oneNode.copies,
-    nodes: () => ["n1", "a", "b"].map((id) => ({ ...oneNode.nodes()[0]!, node_id: id, isThere: !away.has(id) })),
+    nodes: () =>
+      ["n1", "a", "b"]
+        .filter((id) => !gone.has(id))
+        .map((id) => ({ ...oneNode.nodes()[0]!, node_id: id, isThere: !away.has(id) })),
   });
   await w.driven(w.runtime([syncCoordinator({ store: w.store, copies } as never)]).start());
   const seq = catalog.get(GAMES)!.seq;
@@ -62,7 +65,7 @@ async function world() {
   };
   const critical = () => w.router.history({ eventType: "SYNC_FAILURE_CRITICAL" }).map(({ payload }) => payload);
   const deliveries = (view: "open" | "failing" | "all" = "all") => deliveriesOf(w.store, { view, limit: 10 });
-  return { ...w, away, commit, order, report, critical, deliveries };
+  return { ...w, away, gone, commit, order, report, critical, deliveries };
 }
 
 const failed = { state: "failed", error: "cut off", code: "TRANSFER_STALLED" } as const;
@@ -117,6 +120,27 @@ test("a host whose transfers fail again and again is told once, and is well when
   await w.report("a", failed);
   await w.pass(MINUTE);
   expect(w.critical()).toHaveLength(2);
+});
+
+test("it is over for a host that was removed, and an hour after the last transfer that anybody waited for was given up", async () => {
+  const w = await world();
+  for (const node of ["a", "b"]) for (let i = 0; i < 5; i += 1) await w.order(node, `s${i}`);
+  const tries = async (node: string) => {
+    while ((await w.report(node, failed)) > 0) await w.pass(firstWaitMs * 2 ** maxAttempts);
+  };
+  await tries("a");
+  await tries("b");
+  await w.pass(MINUTE);
+  const told = () => w.critical().map(({ node_id, severity }) => `${node_id} ${severity}`);
+  expect(new Set(told())).toEqual(new Set(["a critical", "b critical"]));
+  w.gone.add("b");
+  await w.pass(MINUTE);
+  expect(told().at(-1)).toBe("b info");
+  await w.pass(2 * deliveryLimits.remindMs);
+  expect(told().at(-1)).toBe("a info");
+  const before = told().length;
+  await w.pass(2 * deliveryLimits.remindMs);
+  expect(told()).toHaveLength(before);
 });
 
 test("nobody waits for what a node shall do that is away, and a node that says nothing of an order spends its tries", async () => {

@@ -41,7 +41,11 @@ const WAKES = [
  */
 export const syncCoordinator = ({ store, copies }: SyncUnitServices, limits = deliveryLimits) => {
   const emitTroubles = ({ rows, emit, now }: Context): void => {
-    const failing = new Map(failuresByHost(store).map((host) => [host.node_id, host]));
+    const there = copies.nodes();
+    // Of a node that was removed nobody expects anything.
+    const failing = new Map(
+      failuresByHost(store).flatMap((host) => (there.has(host.node_id) ? [[host.node_id, host] as const] : [])),
+    );
     const known = new Map(rows.list(hostTroubles));
     for (const node_id of new Set([...failing.keys(), ...known.keys()])) {
       const found = failing.get(node_id);
