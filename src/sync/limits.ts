@@ -100,6 +100,12 @@ export const policyLimits = {
   maxOrders: 200,
   urgency: 2,
   freshMs: DAY,
+  /** Waiting transfers that are looked through for those of the best segments. */
+  maxWaiting: 10_000,
+  /** What came in so lately goes to all nodes, so many files of it. */
+  broadcastMs: HOUR,
+  broadcastFiles: 50,
+  broadcastUrgency: 1,
   /** A config with fewer games than this gets those of the archive, so many files in one round, and then again after so long. */
   poorGames: 10_000,
   archiveFiles: 4,

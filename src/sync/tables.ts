@@ -13,11 +13,13 @@ import { beginSync, endSync, forgetSyncs } from "./facade/facade-operations.ts";
 import {
   cancelOrders,
   forgetOrders,
+  forgetRanks,
   giveUpOrders,
   hastenOrders,
   noteOrders,
   noteTold,
   placeOrders,
+  rankOrders,
   rerouteOrders,
   takeOrders,
 } from "./orders/order-operations.ts";
@@ -257,6 +259,14 @@ const migrations: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    id: 7,
+    name: "which of equally urgent transfers come first",
+    sql: `
+      -- In thousandths; 0 where nothing is known of the quality of the file.
+      ALTER TABLE sync_orders ADD COLUMN quality INTEGER NOT NULL DEFAULT 0;
+    `,
+  },
 ];
 
 /** What this room keeps in the store. */
@@ -290,6 +300,8 @@ export const syncModule = defineStoreModule({
     cancelOrders,
     giveUpOrders,
     hastenOrders,
+    rankOrders,
+    forgetRanks,
     rerouteOrders,
     forgetOrders,
     noteTold,

@@ -1,5 +1,4 @@
 import { assert, defined, OperatingError, type Random } from "../../kernel/index.ts";
-import { daemonTypeRow } from "../legacy.ts";
 import { type DaemonManagerConfig, daemonManagerDefaults, type Surroundings } from "./config.ts";
 import type { DaemonHealthReport, DaemonInfo, DaemonOptions, DaemonSpec } from "./daemon.ts";
 import { canonicalDaemonName, resolveDaemon } from "./daemon-names.ts";
@@ -158,9 +157,7 @@ export class DaemonManager {
         hint: "Fix the cause, then reset it: clearPermanentlyFailed().",
       });
     const asked = name.toUpperCase();
-    // A deprecated name means what replaces it.
-    const meant = daemonTypeRow(asked)?.replacedBy ?? asked;
-    if (daemon.spec.daemonTypes.includes(asked)) daemon.spec.startedAs?.(meant);
+    if (daemon.spec.daemonTypes.includes(asked)) daemon.spec.startedAs?.(asked);
     return this.#supervisor.start(daemon, waitForDeps, actor);
   }
 

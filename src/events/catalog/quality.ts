@@ -1,5 +1,6 @@
+import { z } from "zod";
 import { lazy } from "../../kernel/index.ts";
-import { amount, count, field, fields, flag, share } from "../fields.ts";
+import { amount, count, field, fields, flag, list, share } from "../fields.ts";
 import { defineEvents } from "../row.ts";
 
 const bar = lazy(() => field.threshold.describe("quality that is needed"));
@@ -38,6 +39,10 @@ export const quality = defineEvents("quality", {
     payload: () => ({
       ...fields("config_key", "quality_score", "quality_band", "previous_quality_score?", "trend?"),
       games: scored(),
+      segments: list(
+        "files of the segments that were scored, the best first",
+        z.object({ artifact_hash: field.artifact_hash, quality_score: field.quality_score }),
+      ).optional(),
     }),
   },
   QUALITY_DISTRIBUTION_CHANGED: {

@@ -8,7 +8,7 @@ import {
 } from "../../../test/unit/pipeline/pipeline-world.ts";
 import { pipelineKinds } from "../../../test/unit/pipeline/player.ts";
 import type { EvidenceInput, Lease } from "../../work/index.ts";
-import { qualities, rejections, suspects } from "../selfplay/index.ts";
+import { filesOf, qualities, rejections, suspects } from "../selfplay/index.ts";
 import { exportWork, LOOP_KINDS, selfplayWork, syncWork } from "../stage/index.ts";
 import { waitsOf } from "../waits.ts";
 import { parities } from "./tables.ts";
@@ -292,6 +292,12 @@ describe("quality_monitor_daemon", () => {
     ];
     for (const name of told) expect(w.said(name), name).toHaveLength(1);
     expect(w.said("QUALITY_DEGRADED")).toEqual([]);
+    // Each file is told with the score of its segment: better ones may travel first.
+    const files = w.row(syncWork)!.own.accepted.flatMap(filesOf);
+    const [{ payload }] = w.said("QUALITY_SCORE_UPDATED") as never as [{ payload: { segments: object[] } }];
+    expect(payload.segments).toHaveLength(files.length);
+    for (const { sha256 } of files)
+      expect(payload.segments).toContainEqual({ artifact_hash: sha256, quality_score: 1 });
   });
 
   test("waits until every file is verified", async () => {

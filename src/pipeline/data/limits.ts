@@ -19,6 +19,8 @@ export const FREE_REDUNDANCY = 0.2;
 export const MAX_REDUNDANCY = 0.7;
 /** Policy targets that name one move teach nothing new: from 0.2 nats on it costs nothing. */
 export const FREE_ENTROPY = 0.2;
+/** Files of one batch whose segments' scores are told. */
+export const MAX_SCORED_FILES = 1_000;
 /** A score that moves less than this has no direction. */
 export const STILL_SCORE = 0.02;
 

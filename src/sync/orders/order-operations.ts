@@ -90,7 +90,7 @@ export const takeOrders = defineOperation<
   )!;
   const waiting = tx.all<TakenOrder>(
     `SELECT ${FIELDS} FROM sync_orders o JOIN sync_artifacts a ON a.seq = o.seq
-     WHERE o.node_id = ? AND o.state = 'waiting' AND o.not_before <= ? ORDER BY o.urgency DESC, o.order_id LIMIT ?`,
+     WHERE o.node_id = ? AND o.state = 'waiting' AND o.not_before <= ? ORDER BY o.urgency DESC, o.quality DESC, o.order_id LIMIT ?`,
     node_id,
     at,
     bounds.maxSmall,
@@ -175,6 +175,19 @@ export const hastenOrders = defineOperation<{ seqs: readonly number[]; urgency: 
       );
   },
 );
+
+/** Of what is equally urgent, a node is given that of the best quality first. */
+export const rankOrders = defineOperation<
+  { ranks: readonly { readonly seq: number; readonly quality: number }[] },
+  void
+>("sync.rank_orders", (tx, { ranks }) => {
+  for (const { seq, quality } of ranks)
+    tx.run("UPDATE sync_orders SET quality = ? WHERE seq = ? AND state = 'waiting'", quality, seq);
+});
+
+export const forgetRanks = defineOperation<Record<string, never>, void>("sync.forget_ranks", (tx) => {
+  tx.run("UPDATE sync_orders SET quality = 0 WHERE state = 'waiting' AND quality > 0");
+});
 
 /** There is a way that was not tried yet: these need not wait for their next try. */
 export const rerouteOrders = defineOperation<{ orderIds: readonly number[]; at: number }, void>(

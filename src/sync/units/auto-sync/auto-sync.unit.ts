@@ -6,8 +6,10 @@ import type { Archive } from "../../brought/archive.ts";
 import { transferNewsLimits } from "../../limits.ts";
 import type { TransferNews } from "../../transfer/index.ts";
 import { type ArchiveRun, archived, importArchive, newArchiveRun } from "./archive.ts";
-import { bestConfig, callSome, dataScores, hastenBest, isOn, policies, switchPolicies } from "./policies.ts";
+import { callSome, isOn, policies, switchPolicies } from "./policies.ts";
 import { type PushPorts, pushKeptBack } from "./push.ts";
+import { bestConfig, dataScores, noteScore, rankByQuality } from "./quality.ts";
+import { bringHomeFromRented, broadcast, type StrategyPorts } from "./strategies.ts";
 
 const wiring = {
   name: "auto_sync",
@@ -60,6 +62,8 @@ export interface AutoSyncServices {
   readonly copies?: PushPorts["copies"] | undefined;
   readonly desk?: PushPorts["desk"] | undefined;
   readonly get?: PushPorts["get"] | undefined;
+  /** Every node as a target is judged. */
+  readonly planNodes?: StrategyPorts["planNodes"] | undefined;
   /** How games of an archive come in. */
   readonly archive?: Archive | undefined;
 }
@@ -68,9 +72,11 @@ export interface AutoSyncServices {
  * The transfers of this node. What is to be moved stands in the orders: the coordinator gives them to a node when it asks, and has it
  * ask soon when it hears of new ones; the node carries them out on a thread, and here it tells what came of them. Some of its daemon
  * types are policies that one switches on by starting it under their name, and off by starting AUTO_SYNC: GOSSIP_SYNC calls a few nodes
- * with waiting transfers in every round, each in its turn; HIGH_QUALITY_SYNC has the games of the config with the best score go first;
- * SYNC_PUSH brings elsewhere what a node would like to let go; OWC_IMPORT takes games of the watched folder for configs that have few;
- * S3_NODE_SYNC has nodes bring what they hold to their S3 stores; UNIFIED_DATA_PLANE is all of them.
+ * with waiting transfers in every round, each in its turn; HIGH_QUALITY_SYNC has the segments with the best score go first;
+ * CLUSTER_DATA_SYNC has every node that is able fetch what came in lately; EPHEMERAL_SYNC has rented nodes send home at once what home
+ * lacks; SYNC_PUSH brings elsewhere what a node would like to let go; OWC_IMPORT takes games of the watched folder for configs that have
+ * few; S3_NODE_SYNC has nodes bring what they hold to their S3 stores; UNIFIED_DATA_PLANE is all but
+ * CLUSTER_DATA_SYNC.
  */
 export const autoSync = (services: AutoSyncServices, limits = transferNewsLimits) => {
   const { isRented, stallMs, news, wake = () => {} } = services;
@@ -79,10 +85,15 @@ export const autoSync = (services: AutoSyncServices, limits = transferNewsLimits
   const asked = new Set<string>();
 
   const followPolicies = async (context: Context): Promise<void> => {
-    const { store, copies, desk, get, archive } = services;
+    const { store, copies, desk, get, archive, planNodes } = services;
     if (store === undefined) return;
     if (isOn(context, "GOSSIP_SYNC")) callSome(store, context, wake);
-    if (isOn(context, "HIGH_QUALITY_SYNC")) hastenBest(store, context);
+    if (isOn(context, "HIGH_QUALITY_SYNC")) rankByQuality(store, context);
+    if (planNodes !== undefined) {
+      const ports = { store, nodeId: services.nodeId, planNodes };
+      if (isOn(context, "CLUSTER_DATA_SYNC")) broadcast(ports, context);
+      if (isOn(context, "EPHEMERAL_SYNC")) bringHomeFromRented(ports, context, wake);
+    }
     if (isOn(context, "SYNC_PUSH") && copies !== undefined && desk !== undefined && get !== undefined)
       pushKeptBack({ store, nodeId: services.nodeId, copies, desk, get }, context);
     if (isOn(context, "OWC_IMPORT") && archive !== undefined) await importArchive({ store, archive }, context);
@@ -145,7 +156,8 @@ export const autoSync = (services: AutoSyncServices, limits = transferNewsLimits
         afterCommit(() => wake(payload.node_id)),
       ),
       HIGH_QUALITY_DATA_AVAILABLE: ({ payload: { config_key, quality_score } }, { rows, now }) =>
-        rows.put(dataScores, config_key, { score: quality_score, at: now }),
+        noteScore(rows, now, { config_key, quality_score }),
+      QUALITY_SCORE_UPDATED: ({ payload }, { rows, now }) => noteScore(rows, now, payload),
     },
     loop: {
       everyMs: limits.everyMs,

@@ -14,7 +14,7 @@ import type { Operation } from "../../../router/index.ts";
 import { createStructureReader } from "../../../workloads/arena/index.ts";
 import { noteSound } from "../../artifact-operations.ts";
 import { createArtifactStore } from "../../artifact-store.ts";
-import { confirmCopies, noteCopies } from "../../copies/copy-operations.ts";
+import { confirmCopies, noteCopies, noteGone } from "../../copies/copy-operations.ts";
 import { orphanLimits, policyLimits } from "../../limits.ts";
 import type { Orphan } from "../../orphans/orphan.ts";
 import { createSyncServices } from "../../services.ts";
@@ -36,7 +36,11 @@ async function world() {
   mkdirSync(watched);
   const files = createArtifactStore({ folder: join(root, "artifacts"), clock: w.clock });
   const [home] = oneNode.nodes();
-  const nodes = () => ["n1", "a", "b", "c"].map((node_id) => ({ ...home!, node_id, name: node_id, incarnation: 1 }));
+  const rented = new Set<string>();
+  const nodes = () =>
+    ["n1", "a", "b", "c"].map((node_id) => {
+      return { ...home!, node_id, name: node_id, incarnation: 1, isRented: rented.has(node_id) };
+    });
   const services = createSyncServices({
     ...{ ...w, files, nodeId: "n1", log: silentLog(), ...oneNode, nodes },
     orphans: { folders: [{ path: watched, layout: "any" }], inResults: async () => [] },
@@ -70,10 +74,23 @@ async function world() {
     ]),
   );
   const storage = { free_bytes: 1e12, waiting: { files: 0, bytes: 0, oldest_at: null } };
+  const hold = (node_id: string, ...sha256s: string[]) =>
+    w.driven(w.store.commit([noteCopies({ node_id, sha256s, by: node_id, at: w.clock.now() })]));
   return {
     ...w,
     catalog: services.catalog,
     watched,
+    rented,
+    hold,
+    isWanted: services.desk.isWanted,
+    /** A file that home has no copy of. */
+    async bring(content: string) {
+      const operations: Operation[] = [];
+      const join = services.catalog.join({ rows: { apply: (operation) => void operations.push(operation) } });
+      join.record([entryOf(content, { work_id: content })]);
+      await w.driven(w.store.commit(operations));
+      return sha256Of(content);
+    },
     start: (name: string) => w.driven(manager.start(name)),
     /** What a node is told when it speaks; all that it is ordered to fetch it has fetched. */
     async speak(node_id: string, drop: readonly string[] = []) {
@@ -100,6 +117,56 @@ test("SYNC_PUSH has another node fetch what one would like to let go; against it
   const orders = [await w.speak("b"), await w.speak("c")].flatMap((told) => told.orders);
   expect(orders).toMatchObject([{ action: "fetch", sha256: GAMES, sync_id: "push" }]);
   expect(await ask()).toEqual([true]);
+});
+
+test("CLUSTER_DATA_SYNC has every node that is able fetch what came in lately, each once", async () => {
+  const w = await world();
+  for (const node of ["a", "b", "c"]) await w.speak(node);
+  const orders = async (...names: string[]) => {
+    const all: string[] = [];
+    for (const name of names)
+      for (const { action, sha256, sync_id } of (await w.speak(name)).orders)
+        all.push(`${name} ${action} ${sha256 === GAMES ? "games" : sha256} ${sync_id}`);
+    return all;
+  };
+  await w.pass(20_000);
+  expect(await orders("b", "c")).toEqual([]);
+  await w.start("CLUSTER_DATA_SYNC");
+  await w.pass(20_000);
+  expect(await orders("a", "b", "c")).toEqual(["b fetch games broadcast", "c fetch games broadcast"]);
+  // One that has let go of it since is not given it again.
+  await w.driven(w.store.commit([noteGone({ node_id: "b", sha256s: [GAMES] })]));
+  await w.pass(20_000);
+  expect(await orders("b", "c")).toEqual([]);
+});
+
+test("CLUSTER_DATA_SYNC leaves alone what came in long ago", async () => {
+  const w = await world();
+  for (const node of ["b", "c"]) await w.speak(node);
+  await w.pass(policyLimits.broadcastMs + 60_000);
+  for (const node of ["b", "c"]) await w.speak(node);
+  await w.start("CLUSTER_DATA_SYNC");
+  await w.pass(20_000);
+  expect((await w.speak("b")).orders).toEqual([]);
+});
+
+test("EPHEMERAL_SYNC has rented nodes send home at once what home lacks, wherever else it lies, and calls them in every round", async () => {
+  const w = await world();
+  w.rented.add("c");
+  for (const node of ["a", "c"]) await w.speak(node);
+  const made = await w.bring("what c has made");
+  await w.hold("c", made);
+  await w.hold("a", made);
+  await w.pass(20_000);
+  expect(w.isWanted("c")).toBe(false);
+  expect((await w.speak("c")).orders).toEqual([]);
+  await w.start("EPHEMERAL_SYNC");
+  await w.pass(20_000);
+  expect([w.isWanted("c"), w.isWanted("a")]).toEqual([true, false]);
+  expect((await w.speak("c")).orders).toMatchObject([{ action: "send", sha256: made, sync_id: "ephemeral" }]);
+  await w.pass(20_000);
+  expect(w.isWanted("c")).toBe(true);
+  expect(w.store.read("SELECT 1 FROM sync_orders WHERE sync_id = 'ephemeral'")).toHaveLength(1);
 });
 
 test("OWC_IMPORT takes games of the watched folder for a config that has few, each once", async () => {
@@ -140,13 +207,20 @@ test("S3_NODE_SYNC is told to the nodes, and AUTO_SYNC ends it", async () => {
   expect((await w.speak("a")).policies).toEqual([]);
 });
 
-test("UNIFIED_DATA_PLANE is all policies at once: what is waiting is called for, and what is in the way is pushed", async () => {
+test("UNIFIED_DATA_PLANE is all policies but the broadcast at once: what is waiting is called for, and what is in the way is pushed", async () => {
   const w = await world();
   for (const node of ["b", "c"]) await w.speak(node);
   await w.start("UNIFIED_DATA_PLANE");
   await w.pass(20_000);
   const { policies, drop } = await w.speak("a", [GAMES]);
-  expect(policies).toEqual(["GOSSIP_SYNC", "HIGH_QUALITY_SYNC", "OWC_IMPORT", "S3_NODE_SYNC", "SYNC_PUSH"]);
+  expect(policies).toEqual([
+    "EPHEMERAL_SYNC",
+    "GOSSIP_SYNC",
+    "HIGH_QUALITY_SYNC",
+    "OWC_IMPORT",
+    "S3_NODE_SYNC",
+    "SYNC_PUSH",
+  ]);
   expect(drop).toEqual([false]);
   await w.pass(20_000);
   expect([await w.speak("b"), await w.speak("c")].flatMap(({ orders }) => orders)).toMatchObject([{ sync_id: "push" }]);

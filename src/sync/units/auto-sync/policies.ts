@@ -1,18 +1,28 @@
 /** What auto_sync does besides when it is told to, by the name that it was started under. */
-import type { HealthView, UnitContext } from "../../../daemons/index.ts";
+import type { UnitContext } from "../../../daemons/index.ts";
 import { defineTable, type Store } from "../../../router/index.ts";
 import { policyLimits } from "../../limits.ts";
-import { hastenOrders } from "../../orders/order-operations.ts";
+import { forgetRanks } from "../../orders/order-operations.ts";
 
-const POLICIES = ["GOSSIP_SYNC", "HIGH_QUALITY_SYNC", "SYNC_PUSH", "OWC_IMPORT", "S3_NODE_SYNC"] as const;
+const POLICIES = [
+  "GOSSIP_SYNC",
+  "HIGH_QUALITY_SYNC",
+  "CLUSTER_DATA_SYNC",
+  "EPHEMERAL_SYNC",
+  "SYNC_PUSH",
+  "OWC_IMPORT",
+  "S3_NODE_SYNC",
+] as const;
 export type Policy = (typeof POLICIES)[number];
-/** Catalog, planner and transports in one: all of them are on. */
+/** Catalog, planner and transports in one: all are on but the broadcast, which has everybody fetch everything. */
 const ALL = "UNIFIED_DATA_PLANE";
+const isMeant = (asked: ReadonlySet<string>, name: Policy): boolean =>
+  asked.has(name) || (asked.has(ALL) && name !== "CLUSTER_DATA_SYNC");
+/** Names of the unit itself, which is without any of them. */
+const NONE = ["AUTO_SYNC", "SYNC_COORDINATOR"] as const;
 
 /** Policies that are on, by name. Written by `auto_sync`. */
 export const policies = defineTable<{ readonly since: number }>("sync_policies");
-/** How good the data of a config was found last, by config_key. Written by `auto_sync`. */
-export const dataScores = defineTable<{ readonly score: number; readonly at: number }>("sync_data_scores");
 
 export type PolicyContext = Pick<UnitContext<never>, "rows" | "now" | "afterCommit"> & {
   readonly cache: { round: number };
@@ -24,34 +34,27 @@ export const policiesIn = (store: Pick<Store, "read">): string[] =>
     .read<{ key: string }>("SELECT key FROM state_rows WHERE table_name = ? ORDER BY key", policies.table)
     .map(({ key }) => key);
 
-/** AUTO_SYNC alone is without any of them. */
+/** Those that it was started as since the last round. */
 export function switchPolicies({ rows, now, afterCommit }: PolicyContext, asked: Set<string>): void {
   const names = [...asked];
-  if (asked.has("AUTO_SYNC")) for (const [name] of rows.list(policies)) rows.delete(policies, name);
+  if (NONE.some((name) => asked.has(name))) {
+    if (rows.get(policies, "HIGH_QUALITY_SYNC") !== undefined) rows.apply(forgetRanks({}));
+    for (const [name] of rows.list(policies)) rows.delete(policies, name);
+  }
   for (const name of POLICIES)
-    if ((asked.has(name) || asked.has(ALL)) && rows.get(policies, name) === undefined)
-      rows.put(policies, name, { since: now });
+    if (isMeant(asked, name) && rows.get(policies, name) === undefined) rows.put(policies, name, { since: now });
   afterCommit(() => {
     for (const name of names) asked.delete(name);
   });
 }
 
 const WAITING = `SELECT DISTINCT node_id FROM sync_orders WHERE state = 'waiting' AND not_before <= ? ORDER BY node_id LIMIT ?`;
-const BEHIND = `SELECT DISTINCT o.seq FROM sync_orders o JOIN sync_artifacts a ON a.seq = o.seq
-  WHERE o.state = 'waiting' AND o.urgency < ? AND a.config_key = ? AND a.kind IN ('games', 'samples') LIMIT ?`;
 
 /** A few in their turn: in as many rounds as it takes everybody is called once. */
 export const calledIn = (round: number, nodes: readonly string[], fanout: number): string[] =>
   nodes.length <= fanout
     ? [...nodes]
     : Array.from({ length: fanout }, (_, i) => nodes[(round * fanout + i) % nodes.length]!);
-
-/** The config whose data was found best lately; the first by name where several were. */
-export const bestConfig = ({ rows, now }: Pick<HealthView, "rows" | "now">): string | undefined =>
-  rows
-    .list(dataScores)
-    .filter(([, { at }]) => at >= now - policyLimits.freshMs)
-    .sort(([a, { score: x }], [b, { score: y }]) => y - x || (a < b ? -1 : 1))[0]?.[0];
 
 export const isOn = ({ rows }: Pick<PolicyContext, "rows">, policy: Policy): boolean =>
   rows.get(policies, policy) !== undefined;
@@ -69,13 +72,4 @@ export function callSome(
     cache.round += 1;
     for (const nodeId of called) wake(nodeId);
   });
-}
-
-/** HIGH_QUALITY_SYNC has the games of the config with the best score go first. */
-export function hastenBest(store: Pick<Store, "read">, { rows, now }: PolicyContext): void {
-  const { maxOrders, urgency } = policyLimits;
-  const best = bestConfig({ rows, now });
-  if (best === undefined) return;
-  const seqs = store.read<{ seq: number }>(BEHIND, urgency, best, maxOrders).map(({ seq }) => seq);
-  if (seqs.length > 0) rows.apply(hastenOrders({ seqs, urgency, at: now }));
 }

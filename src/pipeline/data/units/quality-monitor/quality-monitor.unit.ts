@@ -24,7 +24,7 @@ import { type Case, gamesByProducer, type JudgedSegment, type Judgement, judgeBa
 import { gatherCases } from "./gather-cases.ts";
 import { type ProducerGames, producerHistories, withBatch } from "./producers.ts";
 import { gamesIn, rejectionOf, remember } from "./remember.ts";
-import { meanPlies, mixOf, scoreQuality } from "./score.ts";
+import { meanPlies, mixOf, scoreQuality, scoresOf } from "./score.ts";
 import { emitQuality } from "./score-events.ts";
 
 const wiring = {
@@ -202,6 +202,10 @@ function score(
     poor_share: mix.poor,
   };
   rows.put(qualities, configKey, quality);
-  emitQuality(emit, configKey, before, quality);
+  const bySegment = good.map((one) => ({
+    files: filesOf(one.segment).map(({ sha256 }) => sha256),
+    figures: one.figures,
+  }));
+  emitQuality(emit, configKey, before, quality, scoresOf(bySegment, usualPlies));
   return quality;
 }

@@ -1,8 +1,11 @@
 import type { UnitContext } from "../../../../daemons/index.ts";
+import type { PayloadFor } from "../../../../events/index.ts";
 import { type Quality, qualityFactor } from "../../../selfplay/index.ts";
 import type { ConfigKey } from "../../../stage/index.ts";
 import { STILL_SCORE } from "../../limits.ts";
 import { GOOD_SCORE, isBelow, QUALITY_FLOOR } from "./score.ts";
+
+type Scored = NonNullable<PayloadFor<"QUALITY_SCORE_UPDATED">["segments"]>;
 
 type QualityEvent =
   | "QUALITY_SCORE_UPDATED"
@@ -24,11 +27,13 @@ export function emitQuality(
   config_key: ConfigKey,
   before: Quality | undefined,
   now: Quality,
+  segments?: readonly { readonly artifact_hash: string; readonly quality_score: number }[],
 ): void {
   const { score: quality_score, band: quality_band, games, good_share, poor_share } = now;
   const trend = trendOf(before, now);
   const previous = before === undefined ? {} : { previous_quality_score: before.score };
-  emit.QUALITY_SCORE_UPDATED({ config_key, quality_score, quality_band, games, trend, ...previous });
+  const scored = segments === undefined ? {} : { segments: segments as Scored };
+  emit.QUALITY_SCORE_UPDATED({ config_key, quality_score, quality_band, games, trend, ...previous, ...scored });
   if (before?.band === quality_band) return;
   emit.QUALITY_DISTRIBUTION_CHANGED({
     config_key,

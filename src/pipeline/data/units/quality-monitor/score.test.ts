@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Figures } from "../../figures.ts";
-import { bandOf, meanPlies, mixOf, scoreQuality } from "./score.ts";
+import { bandOf, meanPlies, mixOf, scoreQuality, scoresOf } from "./score.ts";
 
 const good: Figures = {
   games: 100,
@@ -67,6 +67,21 @@ describe("the score of data", () => {
     [0.499, "poor"],
     [0, "poor"],
   ] as const)("%s is %s", (score, band) => expect(bandOf(score)).toBe(band));
+
+  test("of each segment is told with its files, the best first; what was not looked at has none", () => {
+    const poor: Figures = { ...good, positions: { total: 1, repeated: 1 }, entropy_sum: 0 };
+    const told = scoresOf(
+      [
+        { files: ["p1", "p2"], figures: poor },
+        { files: ["u"], figures: null },
+        { files: ["g"], figures: good },
+      ],
+      30,
+    );
+    expect(told.map(({ artifact_hash }) => artifact_hash)).toEqual(["g", "p1", "p2"]);
+    expect(told[0]!.quality_score).toBeGreaterThan(told[1]!.quality_score);
+    expect(told[1]!.quality_score).toBe(told[2]!.quality_score);
+  });
 
   test("says how much of the data lies in good and in poor segments", () => {
     const poor: Figures = { ...good, games: 300, positions: { total: 1, repeated: 1 }, entropy_sum: 0 };

@@ -1,7 +1,14 @@
 import { sumOf } from "../../../../kernel/index.ts";
 import { QUALITY_BANDS, type QualityBand } from "../../../selfplay/index.ts";
 import { addFigures, type Figures } from "../../figures.ts";
-import { BAND_SCORES, FREE_ENTROPY, FREE_REDUNDANCY, MAX_REDUNDANCY, SCORE_WEIGHTS } from "../../limits.ts";
+import {
+  BAND_SCORES,
+  FREE_ENTROPY,
+  FREE_REDUNDANCY,
+  MAX_REDUNDANCY,
+  MAX_SCORED_FILES,
+  SCORE_WEIGHTS,
+} from "../../limits.ts";
 
 export const bandOf = (score: number): QualityBand =>
   [...QUALITY_BANDS].reverse().find((band) => score >= BAND_SCORES[band]) ?? "poor";
@@ -78,6 +85,20 @@ export function scoreQuality(
   const score = share(mean * validity);
   return { score, band: bandOf(score), components: { ...measured, validity } };
 }
+
+/** The files of each segment with the score of what was found in it, the best first. */
+export const scoresOf = (
+  segments: readonly { readonly files: readonly string[]; readonly figures: Figures | null }[],
+  usualPlies: number | null,
+): { artifact_hash: string; quality_score: number }[] =>
+  segments
+    .flatMap(({ files, figures }) => {
+      const found = figures === null ? undefined : scoreQuality(figures, { usualPlies, rejectedShare: 0 });
+      if (found === undefined) return [];
+      return files.map((artifact_hash) => ({ artifact_hash, quality_score: found.score }));
+    })
+    .toSorted((a, b) => b.quality_score - a.quality_score)
+    .slice(0, MAX_SCORED_FILES);
 
 /** Shares of the games that lie in good and in poor segments, each segment scored by itself. */
 export function mixOf(all: readonly Figures[], usualPlies: number | null): { good: number; poor: number } {
