@@ -3,6 +3,9 @@
  * that is otherwise quiet, then the champions of each pair play each other apart from all gates. A seed is one observation. With a `folder` it is
  * kept after every run and every match, and goes on from there.
  *
+ * `side_by_side` runs both of a pair at once, each on a processor of its own: half of the time for the same number of seeds, and what the machine does
+ * meanwhile falls on both. They change processors from seed to seed.
+ *
  * With `iterations` both sides do so many rounds instead of so many seconds, and the champions of each pair must be the same file: then what came since has
  * not changed what the default comes to, whatever it costs in time.
  */
@@ -17,7 +20,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { loadavg } from "node:os";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { evenMatch, playMatch } from "../../src/app/commands/experiment/play-match.ts";
 import { workloadList } from "../../src/app/worker/workload-list.ts";
@@ -28,6 +31,11 @@ import { ROOT } from "../../tools/parts/root.ts";
 import { CONFIG, QUICK } from "../support/loop.ts";
 import { readFolder } from "../support/loop-kills.ts";
 import { type Owned, owned } from "../support/process.ts";
+
+/** Whether a program can be told which processor it runs on. */
+function canPin(): boolean {
+  return process.platform === "linux" && availableParallelism() > 1;
+}
 
 export const about = "what npm start comes to in five minutes, beside a commit before";
 
@@ -43,11 +51,13 @@ export interface DefaultGainOptions {
   readonly blocks?: number;
   /** Runs of this call, where it is made in pieces. */
   readonly runs?: number;
+  /** Both of a pair at once, each on one processor. */
+  readonly side_by_side?: boolean;
   readonly folder?: string;
   /** One round of a quick plan instead of a time, and no verdict. */
   readonly quick?: boolean;
 }
-export const tiny: DefaultGainOptions = { before: ".", seeds: 1, blocks: 2, quick: true };
+export const tiny: DefaultGainOptions = { before: ".", seeds: 1, blocks: 2, quick: true, side_by_side: canPin() };
 
 /** The lower end of the 95 % interval must lie above this; more is the goal. */
 const LEAST_ELO = -30;
@@ -58,6 +68,8 @@ interface Book {
   readonly before: string;
   readonly seconds: number;
   readonly iterations: number;
+  /** Whether each run had one processor instead of all. */
+  readonly side_by_side?: boolean;
   /** Champions, promotions and load, by arm and seed. */
   readonly runs: { readonly [key: string]: { champion: string; promotions: number; load: number } };
   /** Elo of now over before, by seed. */
@@ -91,7 +103,13 @@ async function train(
     seconds,
     iterations,
     quick: isQuick,
-  }: { readonly seconds: number; readonly iterations: number; readonly quick: boolean },
+    processor,
+  }: {
+    readonly seconds: number;
+    readonly iterations: number;
+    readonly quick: boolean;
+    readonly processor: number | undefined;
+  },
   keep: string,
 ) {
   rmSync(dataDir, { recursive: true, force: true });
@@ -101,7 +119,11 @@ async function train(
   const until = iterations > 0 ? ["--iterations", `${iterations}`] : ["--for", `${seconds}s`];
   const flags = ["--headless", "--no-report", "--port", "0", "--seed", `${seed}`, ...until];
   const args = ["train", CONFIG, ...flags, "--data-dir", dataDir];
-  const main = own.startNode(join(sources, "bin", "ringrift.js"), args, { cwd });
+  const pinned = { execPath: "taskset", execArgv: ["-c", `${processor}`, process.execPath] };
+  const main = own.startNode(join(sources, "bin", "ringrift.js"), args, {
+    cwd,
+    ...(processor === undefined ? {} : pinned),
+  });
   const load = loadavg()[0]!;
   const { code } = await main.exited;
   assert(code === 0, `it ended with ${code}: ${main.lines.slice(-20).join("\n")}`);
@@ -117,15 +139,20 @@ export async function run(options: DefaultGainOptions = {}) {
   const { before = "HEAD~1", quick = false, seeds = 12, first_seed = 1, blocks = 400 } = options;
   const iterations = options.iterations ?? (quick ? 1 : 0);
   const seconds = iterations > 0 ? 0 : (options.seconds ?? 300);
+  const { side_by_side = false } = options;
+  assert(!side_by_side || canPin(), "side by side needs two processors, and taskset to keep each run on its own");
   await using own = owned();
   const folder = options.folder ?? own.folder();
   const models = join(folder, "models");
   mkdirSync(models, { recursive: true });
   const file = join(folder, "book.json");
-  const none: Book = { before, seconds, iterations, runs: {}, elo: {} };
+  const none: Book = { before, seconds, iterations, side_by_side, runs: {}, elo: {} };
   let book: Book = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : none;
   assert(
-    book.before === before && book.seconds === seconds && book.iterations === iterations,
+    book.before === before &&
+      book.seconds === seconds &&
+      book.iterations === iterations &&
+      (book.side_by_side ?? false) === side_by_side,
     `${folder} is of another comparison`,
   );
   const write = (next: Book) => {
@@ -134,13 +161,23 @@ export async function run(options: DefaultGainOptions = {}) {
   };
   const sources = { before: sourcesOf(before, folder), now: ROOT };
   const all = Array.from({ length: seeds }, (_, n) => first_seed + n);
-  // Both arms of a seed one after the other: what the machine does by the hour falls on both.
-  const open = all.flatMap((seed) => ARMS.map((arm) => ({ arm, seed, key: `${arm}/${seed}` })));
+  // Both arms of a seed one after the other, or at once: what the machine does by the hour falls on both.
+  const open = all.flatMap((seed) =>
+    ARMS.map((arm, n) => ({ arm, seed, key: `${arm}/${seed}`, processor: (seed + n) % 2 })),
+  );
   const wanted = open.filter(({ key }) => book.runs[key] === undefined).slice(0, options.runs ?? open.length);
-  for (const { arm, seed, key } of wanted) {
-    const made = await train(own, sources[arm], join(folder, "data"), seed, { seconds, iterations, quick }, models);
-    write({ ...book, runs: { ...book.runs, [key]: made } });
-    process.stderr.write(`${key}: ${JSON.stringify(made)}\n`);
+  for (let next = 0; next < wanted.length; ) {
+    const { seed } = wanted[next]!;
+    const together = side_by_side ? wanted.filter((each) => each.seed === seed) : [wanted[next]!];
+    next += together.length;
+    await Promise.all(
+      together.map(async ({ arm, key, processor }) => {
+        const given = { seconds, iterations, quick, processor: side_by_side ? processor : undefined };
+        const made = await train(own, sources[arm], join(folder, `data-${arm}`), seed, given, models);
+        write({ ...book, runs: { ...book.runs, [key]: made } });
+        process.stderr.write(`${key}: ${JSON.stringify(made)}\n`);
+      }),
+    );
   }
   const world = {
     ...{ clock: systemClock(), random: systemRandom(), env: process.env, signal: new AbortController().signal },
