@@ -334,6 +334,3 @@ export const notHeard: Readonly<Record<string, readonly Reason[]>> = {
     why("selfplay_scheduler fills idle nodes; a stall is found in what the queue has done", "IDLE_STATE_BROADCAST"),
   ],
 };
-
-/** Parts of the map that are not built yet, by event and by unit: what is open there is listed, and is no fault. */
-export const TO_COME: { readonly events: RegExp; readonly units: readonly string[] } = { events: /(?!)/, units: [] };

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { declaredRegistry } from "../../src/app/registry.ts";
 import { recordWiring } from "../../src/daemons/index.ts";
 import { ROOT } from "../parts/root.ts";
-import { notHeard, type Reason, TO_COME, toldByOthers } from "./event-map-reasons.ts";
+import { notHeard, type Reason, toldByOthers } from "./event-map-reasons.ts";
 import { legacySubscriptions } from "./legacy-subscriptions.ts";
 import { page } from "./markdown.ts";
 
@@ -45,8 +45,6 @@ export interface MapReport {
   readonly drawn: readonly Edge[];
   /** Edges that are not drawn, with their reason. */
   readonly explained: readonly (Edge & { readonly why: string })[];
-  /** Edges of what is not built yet. */
-  readonly toCome: readonly Edge[];
   /** Edges without either: faults. */
   readonly open: readonly Edge[];
   /** Reasons that nothing needs: faults. */
@@ -61,9 +59,6 @@ const reasonFor = (reasons: readonly Reason[] = [], event: string): string | und
 /** What the subscriptions beside the Python system's say of the same. */
 const legacyReason = (unit: string, event: string): string | undefined =>
   reasonFor(legacySubscriptions[unit]?.left, event);
-
-const isToCome = ({ event, unit }: Edge): boolean =>
-  TO_COME.events.test(event) || (TO_COME.units as readonly string[]).includes(unit);
 
 export function compareMap(
   map: readonly MappedEvent[] = readMap(),
@@ -84,7 +79,7 @@ export function compareMap(
     const why = whyNot(edge);
     return why === undefined ? [] : [{ ...edge, why }];
   });
-  const rest = missing.filter((edge) => whyNot(edge) === undefined);
+  const open = missing.filter((edge) => whyNot(edge) === undefined);
   const isNeeded = (verb: Verb, unit: string, event: string) =>
     explained.some((edge) => edge.verb === verb && edge.unit === unit && edge.event === event);
   const stale = [["emits", toldByOthers] as const, ["hears", notHeard] as const].flatMap(([verb, reasons]) =>
@@ -108,8 +103,7 @@ export function compareMap(
     edges: edges.length,
     drawn: edges.filter(isDrawn),
     explained,
-    toCome: rest.filter(isToCome),
-    open: rest.filter((edge) => !isToCome(edge)),
+    open,
     stale,
     besides,
   };
@@ -122,7 +116,7 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 
 /** The map beside the wiring. */
 export function printEventMap(): string {
-  const { events, edges, drawn, explained, toCome, open, besides } = compareMap();
+  const { events, edges, drawn, explained, open, besides } = compareMap();
   const verbs = { emits: "does not emit", hears: "does not hear" } as const;
   const byUnit = [...explained].sort((a, b) => (a.unit < b.unit ? -1 : a.unit > b.unit ? 1 : 0));
   return page(
@@ -134,20 +128,10 @@ export function printEventMap(): string {
         ["in the map", `${edges}, of ${events} events`],
         ["drawn", String(drawn.length)],
         ["not drawn, with a reason", String(explained.length)],
-        ["not built yet", String(toCome.length)],
         ["open", String(open.length)],
         ["drawn besides the map", String(besides.length)],
       ],
     ),
-    ...(toCome.length === 0
-      ? []
-      : [
-          "## Not built yet",
-          table(
-            ["Event", "Unit"],
-            toCome.map((edge) => [edge.event, `${edge.unit} ${edge.verb}`]),
-          ),
-        ]),
     "## Not drawn, and why",
     table(
       ["Unit", "Event", "Why"],
