@@ -28,6 +28,7 @@ import {
   gauntletFeedback,
   metricsOrchestrator,
 } from "../../../src/pipeline/steering/index.ts";
+import { pipelineOrchestrator } from "../../../src/pipeline/units/pipeline-orchestrator/pipeline-orchestrator.unit.ts";
 import { progressWatchdog } from "../../../src/pipeline/units/progress-watchdog/progress-watchdog.unit.ts";
 import { EventRouter, type StateTable, type WriteSet } from "../../../src/router/index.ts";
 import { WorkQueue } from "../../../src/work/index.ts";
@@ -90,6 +91,7 @@ export function pipelineWorld(options: PipelineWorldOptions = {}) {
     monitor: () => qualityMonitor(services()),
     exporter: () => autoExport(services()),
     consolidation: () => dataConsolidation(services()),
+    pipeline: () => pipelineOrchestrator(services()),
     curriculum: () => curriculumIntegration(services()),
     metrics: () => metricsOrchestrator(services()),
     gauntlet: () => gauntletFeedback({ ...services(), anchors: () => ["even", "weak"] }),

@@ -43,6 +43,7 @@ export function workWorld(options: Partial<WorkQueueOptions<Kind>> = {}, given?:
   const open = () => new WorkQueue<Kind>({ router, store, clock, random: seededRandom(2), kinds, ...options });
   const queue = open();
   const runtimes: UnitRuntime[] = [];
+  const managers: DaemonManager[] = [];
   const driven = driver(clock);
   return {
     clock,
@@ -55,9 +56,12 @@ export function workWorld(options: Partial<WorkQueueOptions<Kind>> = {}, given?:
     open,
     driven,
     pass: (ms: number) => driven(new Promise<void>((resolve) => void clock.after(ms, resolve))),
+    /** Of the runtime that was started last. */
+    manager: () => managers.at(-1)!,
     async runtime(units: readonly Unit[], parts: readonly Part[] = []): Promise<UnitRuntime> {
       const registry = { catalog, units, parts, ingress: [], excused: {}, delegations: [] };
       const manager = new DaemonManager({ clock, random: seededRandom(3), log, nodeId: "n1", pid: 1 });
+      managers.push(manager);
       const runtime = createUnitRuntime({ registry, router: router as unknown as EventRouter, clock, log, manager });
       runtimes.push(runtime);
       await driven(runtime.start());
