@@ -14,6 +14,7 @@ import { holdKnob } from "../../src/pipeline/steering/index.ts";
 import { createWriteSet, type Store, type WriteSet } from "../../src/router/index.ts";
 import { ROOT } from "../../tools/parts/root.ts";
 import { compareMap } from "../../tools/reference/event-map.ts";
+import { FEEDBACK_ARROWS } from "../support/feedback-arrows.ts";
 import { planned, type RunningLoop, startLoop, unitErrors } from "../support/loop.ts";
 import { patience, until } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
@@ -46,15 +47,6 @@ const BESIDES = [NARROW, POOR, MANY];
 
 /** What is told before the second iteration, whatever its gate says. */
 const FIRST = ["SCHEDULER_REGISTERED", "P2P_SELFPLAY_SCALED", "CURRICULUM_UPDATED", "PER_BUFFER_REBUILT"];
-
-/** How results come back to self-play: what a unit hears, and what it tells because of it. */
-const ARROWS: readonly (readonly [heard: string, unit: string, told: string | null])[] = [
-  ["EVALUATION_COMPLETED", "gauntlet_feedback", "HYPERPARAMETER_UPDATED"],
-  ["EVALUATION_COMPLETED", "gauntlet_feedback", "SELFPLAY_TARGET_UPDATED"],
-  ["EVALUATION_COMPLETED", "gauntlet_feedback", "CURRICULUM_ADVANCED"],
-  ["EVALUATION_COMPLETED", "curriculum_integration", "CURRICULUM_REBALANCED"],
-  ["CURRICULUM_REBALANCED", "selfplay_scheduler", null],
-];
 
 /** Events of stage `steering` that somebody here tells. */
 function wantedEvents(): string[] {
@@ -141,7 +133,7 @@ export async function run({ minutes = 10, only_first = false, folder }: Steering
     ...(folder === undefined ? {} : { dataDir: join(folder, "data") }),
   });
   const wanted = only_first ? FIRST : wantedEvents();
-  const arrows = only_first ? [] : ARROWS;
+  const arrows = only_first ? [] : FEEDBACK_ARROWS;
   const { router } = loop.main;
   for (const event of new Set([...wanted, ...arrows.flatMap(([, , event]) => event ?? [])]))
     router.subscribe(event as never, ({ source }) => {
