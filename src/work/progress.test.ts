@@ -340,6 +340,53 @@ test("an open claim of a node that fell silent is not given the job that it lost
   expect(await asked).toEqual([]);
 });
 
+describe("a holder of whom nothing comes", () => {
+  /** Takes the job, if it is given one, and is not heard again until the lease has lapsed. */
+  const fallSilent = async (w: WorkWorld, node: string, beside: readonly string[] = []) => {
+    const lease = await w.claimOne(node);
+    if (lease === undefined) return undefined;
+    await w.queue.start(lease);
+    await w.pass(2 * MINUTE);
+    await w.queue.reap();
+    await w.pass(10 * MINUTE);
+    await w.queue.reap();
+    for (const other of beside) asks(w, other);
+    return lease.work_id;
+  };
+
+  test("lets another have the job after the second time, and has it again where nobody else is there", async () => {
+    const w = await world(LONG);
+    const { work_id } = await w.queue.add({ ...selfplay(), max_attempts: 9 });
+    expect(await fallSilent(w, "a", ["b"])).toBe(work_id);
+    expect(await fallSilent(w, "a", ["b"])).toBe(work_id);
+    expect(await w.claimOne("a")).toBeUndefined();
+    // The other one is gone as well: a job is better tried again than never.
+    await w.pass(30 * MINUTE);
+    expect(await w.claimOne("a")).toMatchObject({ work_id });
+  });
+
+  test("does not wait for another of whom nothing came either, nor for one that stood still over it", async () => {
+    const w = await world(LONG);
+    const { work_id } = await w.queue.add({ ...selfplay(), max_attempts: 9 });
+    for (const node of ["a", "a", "b", "b"]) {
+      if (node === "b") asks(w, "a");
+      expect(await fallSilent(w, node, ["a", "b"])).toBe(work_id);
+    }
+    const lease = (await w.claimOne("a"))!;
+    expect(lease).toMatchObject({ work_id });
+    await w.queue.start(lease);
+    asks(w, "b");
+    await beatFor(w, LIMIT_MS + 10_000, lease);
+    expect(w.queue.show(work_id)).toMatchObject({ state: "pending" });
+    asks(w, "c");
+    for (const node of ["a", "b"]) expect(await w.claimOne(node), node).toBeUndefined();
+    // The third is gone.
+    await w.pass(30 * MINUTE);
+    for (const node of ["a", "b"]) asks(w, node);
+    expect(await w.claimOne("b")).toMatchObject({ work_id });
+  });
+});
+
 test("a quantile is one of the values", () => {
   expect(quantile([], 0.95)).toBeUndefined();
   expect(quantile([7], 0.95)).toBe(7);

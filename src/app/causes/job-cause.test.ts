@@ -162,6 +162,10 @@ test("a job of which nothing came twice is told as one that does not go on, thou
   expect(held([lapse, { ...lapse, node_id: "box2" }])).toBeUndefined();
   expect(held([lapse, lapse])).toMatchObject({
     code: "job_stuck",
+    what: "box3 had w24 more than once and fell silent each time; box3 has it now, and the first result counts",
+  });
+  expect(held([lapse, { ...lapse, why: "stuck" }])).toMatchObject({
+    code: "job_stuck",
     what: "w24 made no progress on box3; box3 has it now, and the first result counts",
   });
 });

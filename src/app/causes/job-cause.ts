@@ -198,17 +198,22 @@ function stillCause(job: JobView, facts: WorkFacts): Cause | undefined {
     const what = `${work_id} has made no progress on ${node_id} for ${duration(ms)}; after ${duration(limitMs)} it goes to another worker`;
     return causeOf("note", "job_without_progress", work_id, what, { ...about, ...measured });
   }
-  const nodes = stuckOn(job);
+  const nodes = hadInVain(job);
   if (nodes.length === 0) return undefined;
-  const what = `${work_id} made no progress on ${listed(nodes)}; ${node_id} has it now, and the first result counts`;
+  const what = isSilence(job)
+    ? `${listed(nodes)} had ${work_id} more than once and fell silent each time; ${node_id} has it now, and the first result counts`
+    : `${work_id} made no progress on ${listed(nodes)}; ${node_id} has it now, and the first result counts`;
   return causeOf("warn", "job_stuck", work_id, what, { ...about, actual: listed(nodes), required: "progress" });
 }
 
 /** Nodes on which it did not go on, or of which nothing was heard twice. */
-const stuckOn = ({ lapses }: JobView): string[] =>
+const hadInVain = ({ lapses }: JobView): string[] =>
   [...Map.groupBy(lapses, ({ node_id }) => node_id)].flatMap(([node, all]) =>
     all.some(({ why }) => why === "stuck") || all.filter(({ why }) => why === "silent").length > 1 ? [node] : [],
   );
+
+/** Whether nobody stood still over it: what was heard of its holders last is nothing. */
+const isSilence = ({ lapses }: JobView): boolean => lapses.every(({ why }) => why !== "stuck");
 
 /** Nobody need have taken at once what has just come back. */
 function waitsBecause(job: JobView, facts: WorkFacts): Cause | undefined {
@@ -218,10 +223,12 @@ function waitsBecause(job: JobView, facts: WorkFacts): Cause | undefined {
 
 /** It waits for somebody else, because it stood still where it was. */
 function stuckAndWaiting(job: JobView): Cause | undefined {
-  const nodes = stuckOn(job);
+  const nodes = hadInVain(job);
   const [first] = nodes;
   if (first === undefined) return undefined;
-  const what = `${job.work_id} made no progress on ${listed(nodes)}, and waits for another worker`;
+  const what = isSilence(job)
+    ? `${listed(nodes)} had ${job.work_id} more than once and fell silent each time; it waits for another worker`
+    : `${job.work_id} made no progress on ${listed(nodes)}, and waits for another worker`;
   const advice = { action: "show_node", subject: first } as const;
   const since = job.lapses.at(-1)?.lapsed_at ?? job.queued_at;
   return causeOf("warn", "job_stuck", job.work_id, what, {

@@ -1,6 +1,6 @@
 /** Which jobs a claim gets: between configs by their shares, within a config by urgency and age. Nothing is handed out here. */
 import type { ClaimRequest } from "../job/claim-request.ts";
-import { earlierLeases, stuckOn } from "../job/earlier-leases.ts";
+import { earlierLeases, hadInVain } from "../job/earlier-leases.ts";
 import type { JobRow } from "../job/job.ts";
 import { fits, type Lane, type Offer, whyNotThere, without } from "../job/needs.ts";
 import { agedUrgency, CRITICAL } from "../job/urgency.ts";
@@ -34,21 +34,22 @@ interface Choice extends Head {
 const RELAX_MS = 120_000;
 
 /**
- * Jobs that a node had before and shall not have again: one that did not go on there, while somebody else could take it; and
+ * Jobs that a node had before and shall not have again: one that it had in vain, while somebody else could take it who had not; and
  * one whose lease lapsed in silence while the claim was open, since a node that sleeps hears nothing, and has it back when it
  * is heard.
  */
 const passedOverBy =
   (parts: QueueState, { node_id, asked_at }: ClaimRequest, now: number): PassesOver =>
   (job, lane) => {
+    if (job.earlier === null) return false;
     const here = earlierLeases(job).filter((each) => each.node_id === node_id);
     if (here.some(({ why, lapsed_at }) => why === "silent" && lapsed_at >= (asked_at ?? Number.POSITIVE_INFINITY)))
       return true;
-    const stuck = here.filter(({ why }) => why === "stuck");
-    if (stuck.length === 0) return false;
-    if (isForOthers(parts, lane, stuckOn(job), now)) return true;
-    const isFresh = stuck.some(({ lapsed_at }) => now - lapsed_at < RELAX_MS);
-    return isFresh && isForOthersOfItsKind(parts, lane, stuckOn(job), now);
+    const inVain = hadInVain(job);
+    if (!inVain.includes(node_id)) return false;
+    if (isForOthers(parts, lane, inVain, now)) return true;
+    const isFresh = here.some(({ why, lapsed_at }) => why === "stuck" && now - lapsed_at < RELAX_MS);
+    return isFresh && isForOthersOfItsKind(parts, lane, inVain, now);
   };
 
 /** The job of a config that is next: the most urgent, its waiting counted in, and the oldest of those. */

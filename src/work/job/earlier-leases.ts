@@ -54,3 +54,16 @@ export const winnerOf = (job: Row): EarlierLease | undefined => earlierLeases(jo
 /** Nodes on which the job made no progress. */
 export const stuckOn = (job: Row): string[] =>
   job.earlier === null ? [] : earlierLeases(job).flatMap(({ why, node_id }) => (why === "stuck" ? [node_id] : []));
+
+/** A node that fell silent over a job so often may do such jobs and never bring their results. */
+const MAX_SILENCES = 2;
+
+/** Nodes that had the job to no end: it made no progress there, or nothing was heard of it twice. While somebody else could take it, it is theirs no more. */
+export function hadInVain(job: Row): string[] {
+  const byNode = Map.groupBy(earlierLeases(job), ({ node_id }) => node_id);
+  return [...byNode].flatMap(([node, leases]) =>
+    leases.some(({ why }) => why === "stuck") || leases.filter(({ why }) => why === "silent").length >= MAX_SILENCES
+      ? [node]
+      : [],
+  );
+}
