@@ -103,7 +103,7 @@ const sampler = (machine: Machine): ClusterServices["sampler"] => ({
 const NEVER_STUCK = { progressFloorMs: Number.MAX_SAFE_INTEGER, firstProgressMs: Number.MAX_SAFE_INTEGER };
 
 /** Looks of a unit come no closer: hours of such a world shall take seconds. */
-const MIN_TICK_MS = 10_000;
+const MIN_TICK_MS = 30_000;
 
 /** The unit with bad ears, and no more often at work than it has to be. */
 const deaf = (unit: Unit, random: Random, lost: () => number): Unit => ({
