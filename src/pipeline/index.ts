@@ -34,6 +34,7 @@ export {
   configPlanSchema,
   configs,
   exportWork,
+  failuresInARow,
   iterations,
   KNOB_PARAMETERS,
   KNOBS,

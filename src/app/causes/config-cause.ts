@@ -1,6 +1,6 @@
 /** Why a config does not go on: from the config over its stage, its units and jobs, to the node and the gate there. Pure. */
 import { type Cause, type CauseAdvice, causeOf } from "../../daemons/index.ts";
-import { type ConfigStanding, type UnitWait, unitsOf } from "../../pipeline/index.ts";
+import { type ConfigStanding, failuresInARow, type UnitWait, unitsOf } from "../../pipeline/index.ts";
 import type { JobView } from "../../work/index.ts";
 import type { WorkFacts } from "./facts.ts";
 import { jobCause } from "./job-cause.ts";
@@ -101,15 +101,38 @@ function ofJobs({ jobs, work }: ConfigFacts): Cause | undefined {
 }
 
 /** What failed before and is under way again: until something comes of it, what failed is what there is to know. */
-function failedBefore({ config, jobs }: ConfigFacts): Cause | undefined {
+function failedBefore(facts: ConfigFacts): Cause | undefined {
+  const { config, jobs } = facts;
   const { config_key: key, stage, attempt } = config;
   const failure = config.failures.at(-1);
-  if (attempt < 2 || failure?.stage !== stage || jobs.some(({ state }) => state === "completed")) return undefined;
+  if (attempt < 2 || failure?.stage !== stage || jobs.some(({ state }) => state === "completed"))
+    return failedOften(facts);
   const level = jobs.some(({ progress }) => (progress ?? 0) > 0) ? "note" : "warn";
   const what = `${stage} of ${key} failed and is being tried again, attempt ${attempt}: ${failure.message} (${failure.code})`;
   const advice = { action: "history", subject: key } as const;
   const about = { actual: failure.message, required: "done", since: failure.at, advice };
   return causeOf(level, "stage_failing", key, what, about);
+}
+
+/**
+ * What failed more than once in a row stays a cause until it succeeds, also while what it needs is made again: whoever looks in the
+ * midst of the next try would be told that all is well.
+ */
+function failedOften({ config }: ConfigFacts): Cause | undefined {
+  const { config_key: key, stage, failures } = config;
+  const failure = failures.at(-1);
+  if (failure === undefined) return undefined;
+  const inARow = failuresInARow(config, failure.stage);
+  if (inARow < 2) return undefined;
+  const what = `${failure.stage} of ${key} failed ${inARow} times in a row, and ${stage} is under way again: ${failure.message} (${failure.code})`;
+  const first = failures.at(-inARow)!;
+  const advice = { action: "history", subject: key } as const;
+  return causeOf("warn", "stage_failing", key, what, {
+    actual: failure.message,
+    required: "done",
+    since: first.at,
+    advice,
+  });
 }
 
 function ofWaits({ config, jobs, work: { now } }: ConfigFacts): Cause | undefined {

@@ -129,6 +129,34 @@ describe("a stage that failed and is tried again", () => {
   });
 });
 
+describe("a stage that failed again and again", () => {
+  const failed = (stage: string, at: number) => ({ stage, code: "SEGMENTS_REJECTED", message: "4 of 4 are bad", at });
+  const causeAt = (stage: string, failures: readonly object[]) =>
+    configCause({
+      config: {
+        ...{ config_key: "hex8_2p", state: "running", stage, iteration: 1, attempt: failures.length + 1, waits: [] },
+        ...{ failures, deadline: NOW + 60_000 },
+      } as unknown as ConfigSnapshot,
+      jobs: [{ work_id: "w9", state: "completed", progress: 1, lapses: [], failure: null } as unknown as JobView],
+      work: facts,
+      unitCause: () => undefined,
+      fault: undefined,
+    });
+
+  test.each(["selfplay", "data_sync"])("is still what there is to know while %s is under way for it", (stage) => {
+    const failures = [failed("data_sync", NOW - 90_000), failed("data_sync", NOW - 60_000)];
+    expect(causeAt(stage, failures)).toMatchObject({
+      ...{ code: "stage_failing", level: "warn", since: NOW - 90_000 },
+      what: `data_sync of hex8_2p failed 2 times in a row, and ${stage} is under way again: 4 of 4 are bad (SEGMENTS_REJECTED)`,
+    });
+  });
+
+  test("is nothing to look at when it failed once, or when another failed before it", () => {
+    expect(causeAt("selfplay", [failed("data_sync", NOW)])).toBeNull();
+    expect(causeAt("selfplay", [failed("training", NOW), failed("data_sync", NOW)])).toBeNull();
+  });
+});
+
 test("that a node checks games which it played itself holds nothing up", () => {
   const causeWith = (code: string) =>
     configCause({

@@ -59,5 +59,7 @@ export const isTurnOf = (stage: Stage, iteration: Iteration | undefined): iterat
   iteration !== undefined && iteration.stage === stage && iteration.state === "running";
 
 /** Failures of a stage in a row, over attempts and iterations: a success of it ends the row. */
-export const failuresInARow = ({ failures }: Pick<Iteration, "failures">, stage: Stage): number =>
-  failures.length - 1 - failures.findLastIndex((failure) => failure.stage !== stage);
+export const failuresInARow = (
+  { failures }: { readonly failures: readonly { readonly stage: Stage }[] },
+  stage: Stage,
+): number => failures.length - 1 - failures.findLastIndex((failure) => failure.stage !== stage);
