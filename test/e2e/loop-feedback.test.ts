@@ -9,7 +9,7 @@ import { patience, until } from "../support/patience.ts";
 import { owned } from "../support/process.ts";
 
 /** It gets stronger, and its first gates say so. */
-const { most_iterations: _most, ...LEARNS } = { ...QUICK, steering: { exploration: true } };
+const { most_iterations: _most, ...LEARNS } = { ...QUICK, steering: { exploration: true, share: true } };
 
 /** It learns nothing, and its gates ask for much: each one is weak, and as many as a plateau needs come soon. */
 const STILL = "connect4_7x6_2p";
@@ -19,7 +19,7 @@ const STANDS_STILL = {
   training: { wide: 8, narrow: 8, rate: 1e-9, samples_per_row: 4 },
   evaluation: { simulations: 4, opening_plies: 5 },
   gate: { elo1: 300, least_elo1: 300, alpha: 0.01, batch_blocks: 10, most_blocks: 20 },
-  steering: { games: true },
+  steering: { games: true, share: true },
 };
 
 const own = owned();

@@ -176,6 +176,7 @@ export const configPlanSchema = lazy(() =>
     /** Knobs that results may turn, from iteration to iteration. Each is off unless it is said: none is proven to pay. */
     steering: z
       .strictObject({
+        share: z.boolean().default(false),
         learning_rate: z.boolean().default(false),
         games: z.boolean().default(false),
         exploration: z.boolean().default(false),

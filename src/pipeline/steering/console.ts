@@ -49,7 +49,7 @@ export function steeringOf(rows: Pick<WriteSet, "get">, config_key: string) {
         knob,
         // What changes games is taken when an iteration opens; shares count at once.
         value: knob === "share" ? knobIn(rows, config_key, knob, at?.iteration ?? 0) : (at?.knobs?.[knob] ?? 1),
-        on: knob === "share" || isSteered(plan, knob),
+        on: isSteered(plan, knob),
         ...BOUNDS[knob],
         signal: rows.get(signalsOf[knob], key) ?? null,
         held: rows.get(signalHolds, key) ?? null,

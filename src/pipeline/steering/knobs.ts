@@ -9,6 +9,7 @@ import {
   type ConfigPlan,
   type ContentKnob,
   type DrawnFiles,
+  type Knob,
   type Knobs,
   knobKey,
   putChanged,
@@ -109,7 +110,7 @@ export function judgeKnob(knob: ContentKnob, gates: readonly JudgedGate[]): Sign
 }
 
 /** Whether results may turn this knob. Plans of older versions say nothing of it. */
-export const isSteered = ({ steering }: Partial<Pick<ConfigPlan, "steering">>, knob: ContentKnob): boolean =>
+export const isSteered = ({ steering }: Partial<Pick<ConfigPlan, "steering">>, knob: Knob): boolean =>
   steering?.[knob] === true;
 
 /** What an iteration is opened with: what a person holds, else what is left of the signal. Undefined where nothing is said. */

@@ -19,7 +19,7 @@ async function twoConfigs(everyMs = 1_000): Promise<PipelineWorld> {
   const w = pipelineWorld({ everyMs });
   worlds.push(w);
   for (const key of [KEY, OTHER]) {
-    await w.plan({ games_per_iteration: 1_000 }, key);
+    await w.plan({ games_per_iteration: 1_000, steering: { share: true } }, key);
     await w.turn("selfplay", { iteration: 3, key });
   }
   await w.runtime([w.units.curriculum(), w.units.scheduler()]);
@@ -65,6 +65,16 @@ describe("curriculum_integration", () => {
     expect(share(w, KEY)).toBeGreaterThan(0.6);
     expect(share(w, KEY) + share(w, OTHER)).toBeCloseTo(1, 10);
     expect(w.row(allocations)!.reasons).toContainEqual(expect.objectContaining({ name: "curriculum" }));
+  });
+
+  test("changes no share where the plan does not say so, as it is by default", async () => {
+    const w = await twoConfigs();
+    for (const key of [KEY, OTHER]) await w.plan({ games_per_iteration: 1_000 }, key);
+    await learn(w);
+    expect(signal(w, KEY)).toBeUndefined();
+    expect(share(w, KEY)).toBeCloseTo(share(w, OTHER), 10);
+    expect(steeringView(w.store).configs[0]!.knobs[0]).toMatchObject({ knob: "share", value: 1, on: false });
+    expect(w.said("WEIGHT_UPDATED")).toEqual([]);
   });
 
   test("tells each weight that moved, and all of them, once", async () => {

@@ -30,7 +30,7 @@ const verdict = (config_key: string, iteration: number, elo: number, opponent = 
 /** Two configs that play, with the units that read their gates. */
 async function steered() {
   const w = pipelineWorld({ everyMs: 1_000 });
-  const steering = { learning_rate: true, games: true, exploration: true, search: true };
+  const steering = { share: true, learning_rate: true, games: true, exploration: true, search: true };
   for (const key of [KEY, OTHER]) {
     await w.plan({ games_per_iteration: 1_000, steering }, key);
     await w.turn("selfplay", { iteration: 20, key });

@@ -15,6 +15,7 @@ import {
   signalHolds,
   signals,
 } from "../../../stage/index.ts";
+import { isSteered } from "../../knobs.ts";
 import { MAX_GATES, MAX_WEIGHT, MIN_WEIGHT, WEIGHT_HALF_LIFE } from "../../limits.ts";
 import { curricula } from "../../tables.ts";
 import { isOtherWeight, type Learning, type Weight, weigh, weightWords } from "./decide.ts";
@@ -35,8 +36,8 @@ const wiring = {
 type Context = ContextOf<typeof wiring>;
 
 /**
- * Weighs the configs against each other by how fast they learn and how well that is known, and turns the knob `share` of each.
- * `selfplay_scheduler` applies it. What counts are the verdicts of the gates: an event only makes it look.
+ * Weighs the configs against each other by how fast they learn and how well that is known, and turns the knob `share` of each
+ * whose plan lets it. `selfplay_scheduler` applies it. What counts are the verdicts of the gates: an event only makes it look.
  */
 export const curriculumIntegration = (services: StageServices) =>
   defineDaemon({
@@ -73,6 +74,8 @@ const isTrained = ({ paused }: ConfigRow): boolean => paused === null;
 
 function learningOf({ store }: StageServices, { plan }: ConfigRow, at: Iteration | undefined): Learning {
   const key = plan.config_key;
+  const games = gamesWith(plan.games_per_iteration, at?.knobs);
+  if (!isSteered(plan, "share")) return { configKey: key, games, gains: null };
   const checks = checkOutcomes(store, key);
   const withdrawn = new Set(
     championHistory(store, key)
@@ -87,7 +90,7 @@ function learningOf({ store }: StageServices, { plan }: ConfigRow, at: Iteration
       kept: verdict === "promote" && !withdrawn.has(candidate),
     }))
     .reverse();
-  return { configKey: key, games: gamesWith(plan.games_per_iteration, at?.knobs), gains };
+  return { configKey: key, games, gains };
 }
 
 function rebalance(services: StageServices, context: Context, trigger?: string, event?: string): void {

@@ -91,6 +91,9 @@ describe("weights", () => {
     expect(isOtherWeight(2, 1.7)).toBe(true);
     const [only] = weigh([learning("a", [gain(40), gain(60)])]);
     expect(weightWords(only!, 1)).toBe("50 Elo for 1,000 games, give or take 10, over 2 gates; the only config");
-    expect(weightWords({}, 2)).toBe("fewer than 2 gates have ended");
+    expect(weightWords({ isSteered: true }, 2)).toBe("fewer than 2 gates have ended");
+    const [own] = weigh([{ ...learning("a", []), gains: null }]);
+    expect(own).toEqual({ configKey: "a_2p", isSteered: false, weight: 1 });
+    expect(weightWords(own!, 2)).toBe("its plan does not let results turn its share");
   });
 });

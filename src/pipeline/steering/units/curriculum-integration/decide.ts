@@ -15,8 +15,8 @@ export interface Learning {
   readonly configKey: ConfigKey;
   /** Games that one iteration costs. */
   readonly games: number;
-  /** Oldest first. */
-  readonly gains: readonly Gain[];
+  /** Oldest first; null where the plan lets results not turn its share. */
+  readonly gains: readonly Gain[] | null;
 }
 
 /** How fast a config learns, in Elo for 1,000 games, and how well that is known. */
@@ -29,6 +29,8 @@ export interface Speed {
 export interface Weight {
   readonly configKey: ConfigKey;
   readonly weight: number;
+  /** Whether the plan lets results turn its share. */
+  readonly isSteered: boolean;
   /** Missing while too few gates have ended. */
   readonly speed?: Speed;
 }
@@ -44,7 +46,7 @@ const deviation = ({ low, high }: Gain): number => Math.max(0, high - low) / (2 
  * were counts all the same. The scatter between gates counts too: three equal gains tell more than three that differ.
  */
 export function speedOf({ games, gains }: Learning): Speed | undefined {
-  const last = gains
+  const last = (gains ?? [])
     .filter(({ elo, low, high }) => [elo, low, high].every(Number.isFinite))
     .slice(-MAX_GATES)
     .map((gain) => ({ gained: gain.kept ? gain.elo : 0, variance: deviation(gain) ** 2 }));
@@ -61,16 +63,21 @@ export function speedOf({ games, gains }: Learning): Speed | undefined {
 /**
  * Weights by speed of learning and by how little is known of it. A config counts with its speed and one standard error on top: games go
  * where they turn into strength, and where one would like to know whether they do. Who is unknown counts as the mean of the
- * others. All weights lie between a half and two, and are 1 where nothing tells configs apart.
+ * others. All weights lie between a half and two, and are 1 where nothing tells configs apart, or the plan
+ * of one does not let results turn its share.
  */
 export function weigh(configs: readonly Learning[]): Weight[] {
-  const speeds = configs.map((learning) => ({ configKey: learning.configKey, speed: speedOf(learning) }));
+  const speeds = configs.map((learning) => ({
+    configKey: learning.configKey,
+    isSteered: learning.gains !== null,
+    speed: speedOf(learning),
+  }));
   const known = speeds.flatMap(({ speed }) => (speed === undefined ? [] : [promise(speed)]));
   const mean = known.length === 0 ? 0 : sumOf(known, (each) => each) / known.length;
-  return speeds.map(({ configKey, speed }) =>
+  return speeds.map(({ configKey, isSteered, speed }) =>
     speed === undefined
-      ? { configKey, weight: 1 }
-      : { configKey, weight: mean > 0 ? within(promise(speed) / mean) : 1, speed },
+      ? { configKey, isSteered, weight: 1 }
+      : { configKey, isSteered, weight: mean > 0 ? within(promise(speed) / mean) : 1, speed },
   );
 }
 
@@ -86,7 +93,8 @@ export const isOtherWeight = (before: number, after: number): boolean =>
 const round = (value: number): string => String(Number(value.toPrecision(3)));
 
 /** Why a config weighs what it does, in one line. */
-export const weightWords = ({ speed }: Pick<Weight, "speed">, configs: number): string => {
+export const weightWords = ({ isSteered, speed }: Pick<Weight, "isSteered" | "speed">, configs: number): string => {
+  if (!isSteered) return "its plan does not let results turn its share";
   if (speed === undefined) return `fewer than ${MIN_GATES} gates have ended`;
   const { velocity, error, gates } = speed;
   const beside =
