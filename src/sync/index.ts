@@ -21,6 +21,7 @@
 export type { ArtifactEntryInput, ArtifactRow } from "./artifact.ts";
 export { artifactStorePart } from "./artifact-inspector.ts";
 export { ADOPTED, type ArtifactStat, type ArtifactStore, createArtifactStore } from "./artifact-store.ts";
+export { awaitedFiles } from "./awaited-files.ts";
 export { type Backups, createBackups, type DrillReport, placeNamed } from "./backup/backups.ts";
 export { booksOf, filesToBackUp } from "./backup/facts.ts";
 export { MAX_PRIVATE_BYTES, MAX_PRIVATE_FILES } from "./backup/limits.ts";
@@ -48,7 +49,7 @@ export type { SyncBackend, SyncDataType, SyncRequest, SyncResponse } from "./fac
 export type { Distribution, SyncBatch } from "./inspection-runs.ts";
 export { memberLimits, rescueLimits } from "./limits.ts";
 export type { MemberDesk, MemberStock } from "./members/member-desk.ts";
-export { createMemberFiles, type MemberFileNews, type MemberFiles } from "./members/member-files.ts";
+export { createMemberFiles, type Fetched, type MemberFileNews, type MemberFiles } from "./members/member-files.ts";
 export { orderHome } from "./orders/order-home.ts";
 export { createOrphanSearch, type OrphanFolder, type OrphanSearchPorts } from "./orphans/find-orphans.ts";
 export { type Rescue, rescues } from "./orphans/orphan.ts";
@@ -70,6 +71,7 @@ export {
   type Ways,
 } from "./transfer/index.ts";
 export {
+  type CoordinatorPlace,
   type FetchRequest,
   type Shelf,
   type Shelved,

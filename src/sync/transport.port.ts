@@ -117,7 +117,18 @@ export type Source =
       readonly secretAccessKey: string;
       readonly disk: string;
     }
-  | { readonly transport: "coordinator" };
+  | {
+      readonly transport: "coordinator";
+      /** Of several coordinators the one that leads now; the one that the node joined unless given. */
+      readonly at?: CoordinatorPlace | undefined;
+    };
+
+/** One of several coordinators, and by what it is known. */
+export interface CoordinatorPlace {
+  readonly url: string;
+  readonly fingerprint?: string | undefined;
+  readonly ca?: string | undefined;
+}
 
 export interface FetchRequest {
   readonly wanted: readonly Wanted[];

@@ -39,6 +39,8 @@ export function openTransport(source: Source, surroundings: TransportSurrounding
     case "coordinator":
       if (coordinator === undefined)
         throw OperatingError.invalid("PLACE_INVALID", "this node has no coordinator except itself");
-      return coordinatorTransport(coordinator);
+      if (source.at === undefined) return coordinatorTransport(coordinator);
+      // Each of several has a breaker of its own.
+      return coordinatorTransport({ prove: coordinator.prove, ...source.at }, `the coordinator at ${source.at.url}`);
   }
 }

@@ -7,12 +7,11 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type RunningTransfers, startTransfers } from "../../adapters/transports/transfers.ts";
 import { nodeKeyOf } from "../../cluster/index.ts";
-import { type Clock, defined, isOperatingError, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
+import { defined, type Edges, isOperatingError, messageOf, OperatingError } from "../../kernel/index.ts";
 import type { CopiesAnswer, CopiesPort, CopiesTold, NodeKey, NodeLink, OfferedBatch } from "../../surfaces/index.ts";
 import {
   createReservations,
   nodeIn,
-  type Source,
   storedFiles,
   type TransferNews,
   type TransferPriority,
@@ -23,6 +22,7 @@ import {
 } from "../../sync/index.ts";
 import { fingerprintIn } from "../data-folder/fingerprint.ts";
 import type { Settings } from "../settings.ts";
+import { bringBetweenLeaders } from "./between-leaders.ts";
 import type { BringFile } from "./inputs.ts";
 import { type ArrivalPorts, judgeArrivals } from "./judge-arrivals.ts";
 import { createLinks, type Links } from "./links.ts";
@@ -30,6 +30,7 @@ import type { NodeFile } from "./node-identity.ts";
 import { readPlaces } from "./places.ts";
 import { type TransferPlan, transferPlan } from "./serving-plan.ts";
 import { createWayBook } from "./way-book.ts";
+import { createWaysHome } from "./ways-home.ts";
 
 export interface BatchTerms {
   readonly signal: AbortSignal;
@@ -63,9 +64,9 @@ type Told = NonNullable<CopiesTold["transfers"]>;
 type Order = CopiesAnswer["orders"][number];
 type Office = CopiesAnswer["coordinator"];
 
-export interface NodeTransfersOptions {
+export interface NodeTransfersOptions extends Edges {
   readonly settings: Pick<Settings, "transfers" | "artifacts">;
-  readonly link: Pick<NodeLink, "prove">;
+  readonly link: Pick<NodeLink, "prove" | "place" | "isOfSeveral">;
   readonly node: NodeFile;
   readonly key: NodeKey;
   /** Where the files of this node lie, side by side. */
@@ -77,8 +78,6 @@ export interface NodeTransfersOptions {
   readonly news: TransferNews;
   /** What is wrong with the structure of files that have come. */
   readonly faultsOf?: ArrivalPorts["faultsOf"];
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 const MAX_REFUSED = 100;
@@ -95,9 +94,6 @@ const servingWords = ({ name, further }: TransferPlan, tls: { readonly cert: str
   fingerprint: tls === undefined ? null : fingerprintIn(tls.cert),
   ...(further.length === 0 ? {} : { further: [...further] }),
 });
-
-/** An address as a URL has it: one of IPv6 in brackets. */
-const hostIn = (host: string): string => (host.includes(":") && !host.startsWith("[") ? `[${host}]` : host);
 
 /** Of a node that has several addresses, the one that answers; where none does, the first, so that its failure is seen. */
 async function throughLinks(links: Links, sources: OfferedBatch["sources"]): Promise<OfferedBatch["sources"]> {
@@ -137,15 +133,13 @@ async function sourcesOf(port: Pick<CopiesPort, "sources">, sha256: string, sign
 }
 
 export async function startNodeTransfers(options: NodeTransfersOptions) {
-  const { settings, link, node, key, folder, port, overLine, news, clock, log } = options;
+  const { settings, link, node, key, folder, port, overLine, news, clock, random, log } = options;
   const { placesFile } = settings.transfers;
-  const main = new URL(node.url);
-  const plan = transferPlan(settings, main);
+  const plan = transferPlan(settings, new URL(node.url));
   const tls = identityIn(plan);
   const places = placesFile === undefined ? [] : readPlaces(placesFile);
   const refused: Told["refused"][number][] = [];
   const { pathOf, quarantine, packs, reserve } = landingIn(folder, settings.artifacts.maxBytes);
-  const { ca, fingerprint } = node;
   const transfers: RunningTransfers = await startTransfers({
     nodeId: node.node_id,
     publicKey: key.publicKey,
@@ -158,7 +152,7 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
     maxBytesPerSecond: plan.maxBytesPerSecond,
     stallMs: plan.stallMs,
     programs: { rsync: "rsync", ssh: "ssh" },
-    coordinator: { url: node.url, ca, fingerprint, prove: link.prove },
+    coordinator: { url: node.url, ca: node.ca, fingerprint: node.fingerprint, prove: link.prove },
     serve: { host: plan.host, port: plan.port, ...defined({ tls }) },
     log,
     onRefused({ code, nodeId = null, from, message }) {
@@ -171,32 +165,7 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
   /** Files on their way, and what came of each: undefined is that it is here. */
   const coming = new Map<string, Promise<BatchFailure | undefined>>();
 
-  const sourceOf =
-    (list: readonly Wanted[]) =>
-    ({
-      transport,
-      node_id: nodeId,
-      host,
-      port: at,
-      tls,
-      fingerprint: seen,
-      ticket,
-      coming: isComing,
-    }: OfferedBatch["sources"][number]): Source => {
-      // What the coordinator serves beside its API shows the certificate of its API.
-      const trust = host === null ? defined({ ca, fingerprint }) : defined({ fingerprint: seen ?? undefined });
-      const url = `${tls ? "https" : "http"}://${hostIn(host ?? main.hostname)}:${at}`;
-      return { transport, nodeId, url, ticket, list, isComing, ...trust };
-    };
-  /** Other nodes, then disks and stores of this node's own, then what the coordinator serves, and its API as the last. */
-  const waysFor = ({ files, sources }: OfferedBatch): Source[] => {
-    const home = sources.filter(({ transport, host }) => transport === "http" && host === null);
-    const isFirst = home.length > 0 && home[0] === sources[0];
-    const others = sources.filter((one) => !home.includes(one));
-    const [before, after] = isFirst ? [home, others] : [others, home];
-    return [...before.map(sourceOf(files)), ...places, ...after.map(sourceOf(files)), { transport: "coordinator" }];
-  };
-
+  const { office, waysFor } = createWaysHome({ link, node, places });
   const fetchNow = async (
     batch: OfferedBatch,
     files: readonly Wanted[],
@@ -245,14 +214,15 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
     return { failed, came: new Set(arrived), tries };
   };
 
-  /** A file that a job needs now; who has it is asked first. */
-  const bring: BringFile = async (sha256, signal, { maxRate, onBytes }) => {
+  const bringOnce: BringFile = async (sha256, signal, { maxRate, onBytes }) => {
     const batch = await sourcesOf(port, sha256, signal);
     if (batch === undefined) return overLine(sha256, signal, { maxRate, onBytes });
     const { failed } = await bringBatch(batch, { signal, purpose: INPUT, maxRate, onBytes, priority: "high" });
     const failure = failed.get(sha256);
     if (failure !== undefined) throw OperatingError.unavailable(failure.code, failure.message);
   };
+  /** A file that a job needs now; who has it is asked first. */
+  const bring = bringBetweenLeaders(bringOnce, { clock, random, isOfSeveral: () => link.isOfSeveral });
 
   let known = "";
   /** The main process, as a node. */
@@ -285,18 +255,19 @@ export async function startNodeTransfers(options: NodeTransfersOptions) {
       };
     },
     /** What it says of tickets and of the relay. */
-    heard(office: Office): void {
-      if (office === null) return;
-      transfers.setAhead(office.server_time - clock.now());
-      home = office.node_id;
-      const said = JSON.stringify([office.ticket_key, office.home]);
+    heard(told: Office): void {
+      if (told === null) return;
+      transfers.setAhead(told.server_time - clock.now());
+      home = told.node_id;
+      const { url, trust } = office();
+      const said = JSON.stringify([told.ticket_key, told.home, url.origin]);
       if (said === known) return;
       known = said;
-      const { home: door, ticket_key } = office;
+      const { home: door, ticket_key } = told;
       const relay =
         door === null || !plan.relay
           ? null
-          : { url: `${door.tls ? "https" : "http"}://${main.hostname}:${door.port}`, ca, fingerprint };
+          : { url: `${door.tls ? "https" : "http"}://${url.hostname}:${door.port}`, ...trust };
       transfers.setCoordinator(nodeKeyOf(ticket_key).key, relay);
     },
     close: () => transfers.close(),

@@ -282,7 +282,7 @@ async function startCopies(
   const news = createTransferNews();
   const structures = createStructureReader();
   const { faultsOf } = structures;
-  const ports = { settings, link, node, key, folder, port, overLine, news, faultsOf, clock, log };
+  const ports = { settings, link, node, key, folder, port, overLine, news, faultsOf, clock, random, log };
   const transfers = await startNodeTransfers(ports);
   const { packed } = transfers;
   const hasher = createFileHasher((message, code) =>

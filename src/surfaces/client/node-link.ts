@@ -187,6 +187,10 @@ export function openLink({ target, others = [], clock, identity, token }: LinkOp
     get place(): LinkPlace | undefined {
       return places[at];
     },
+    /** Whether another coordinator may be asked instead. */
+    get isOfSeveral(): boolean {
+      return places.length > 1;
+    },
     /** All coordinators that are known now; the one that is asked stays so. */
     know(all: readonly LinkPlace[]): void {
       const current = places[at];

@@ -1,13 +1,10 @@
 /** From the coordinator, by the routes that workers have used all along: the last resort, since it serves everybody. */
 import { isOperatingError, type OperatingError } from "../../../kernel/index.ts";
-import type { Transport } from "../../../sync/index.ts";
+import type { CoordinatorPlace, Transport } from "../../../sync/index.ts";
 import { createAsker, rangeFrom } from "../http/asker.ts";
 
 /** How this node speaks to its coordinator. */
-export interface CoordinatorLine {
-  readonly url: string;
-  readonly fingerprint?: string | undefined;
-  readonly ca?: string | undefined;
+export interface CoordinatorLine extends CoordinatorPlace {
   /**
    * Headers that prove a request, each good for one. After a refusal it is told what was said: a coordinator that was started again,
    * or whose clock differs, says what it would take.
@@ -23,8 +20,8 @@ export interface CoordinatorLine {
 const TEACHES: ReadonlySet<string> = new Set(["NODE_SESSION_STALE", "CLOCK_SKEW"]);
 const TRIES = 3;
 
-export function coordinatorTransport(line: CoordinatorLine): Transport {
-  const place = "the coordinator";
+/** `place`: what it is called, where there are several. */
+export function coordinatorTransport(line: CoordinatorLine, place = "the coordinator"): Transport {
   const { ask, bytesOf, close } = createAsker({ ...line, place, prove: () => ({}) });
   const get = async (path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal) => {
     const method = "GET";
