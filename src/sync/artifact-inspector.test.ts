@@ -92,6 +92,26 @@ describe("a batch", () => {
     expect(w.said("DATABASE_CREATED").map(({ payload }) => payload.artifact_hash)).toEqual(["g1", "g2"].map(sha256Of));
   });
 
+  test("with a file that may still come from another coordinator waits for it, and is judged once nobody has it", async () => {
+    const w = world();
+    await w.put("g1");
+    const coming = new Set([sha256Of("g2")]);
+    const inspector = w.openInspector((sha256) => coming.has(sha256));
+    await expect(inspector.syncBatch(batch("g1", "g2"))).rejects.toMatchObject({
+      code: "ARTIFACT_AWAITED",
+      retryable: true,
+    });
+    await inspector.verify([sha256Of("g2")]);
+    await w.driven(inspector.scrub({ everyMs: 0 }));
+    expect(names(w)).toEqual(["DATA_SYNC_STARTED"]);
+    expect(w.catalog.get(sha256Of("g2"))).toMatchObject({ state: "in_flight", reason: null });
+    await w.put("g2");
+    expect(await inspector.syncBatch(batch("g1", "g2"))).toMatchObject({ state: "completed", artifacts: 2 });
+    coming.clear();
+    const lost = { ...batch("g3"), syncId: "hex8_2p:1:data_sync:2" };
+    expect(await inspector.syncBatch(lost)).toMatchObject({ state: "failed", damaged: [{ damage: "missing" }] });
+  });
+
   test("of nothing is refused", async () => {
     await expect(world().inspector.syncBatch(batch())).rejects.toMatchObject({ code: "SYNC_EMPTY" });
   });

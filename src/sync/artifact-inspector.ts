@@ -2,6 +2,7 @@ import { definePart } from "../daemons/index.ts";
 import { type Clock, type Log, messageOf, sleep } from "../kernel/index.ts";
 import type { EventRouter, HandlerContext, Store } from "../router/index.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
+import { awaitedFiles } from "./awaited-files.ts";
 import type { ArtifactCatalog } from "./catalog.ts";
 import type { Inspection } from "./file-check.ts";
 import { createInspectionEvents } from "./inspection-events.ts";
@@ -34,16 +35,20 @@ export interface ArtifactInspectorPorts {
   readonly clock: Clock;
   readonly log: Log;
   readonly nodeId: string;
+  /** Whether a file that does not lie here may still come from elsewhere; never unless given. */
+  readonly isAwaited?: ((sha256: string) => boolean) | undefined;
 }
 
 /** Where artifacts are handed in and out: looks at their bytes, keeps their rows right, and tells. */
 export function createArtifactInspector(ports: ArtifactInspectorPorts) {
-  const { router, store, files, catalog, clock, log, nodeId } = ports;
+  const { router, store, files, catalog, clock, log, nodeId, isAwaited = () => false } = ports;
   const events = createInspectionEvents({ store, catalog, nodeId });
   const transact = (body: (context: HandlerContext) => void): Promise<void> =>
     router.transact({ source: ARTIFACT_STORE, validation: "strict" }, body);
 
-  const inspectAll = async (sha256s: readonly string[], signal?: AbortSignal): Promise<Inspection[]> => {
+  /** That a file does not lie here says nothing of it while it may come: it is judged when it is here, or when nobody has it. */
+  const isToCome = (one: Inspection): boolean => !one.sound && one.damage === "missing" && isAwaited(one.sha256);
+  const lookAtAll = async (sha256s: readonly string[], signal?: AbortSignal): Promise<Inspection[]> => {
     const all = [...new Set(sha256s)];
     const found: Inspection[] = [];
     let next = 0;
@@ -54,8 +59,15 @@ export function createArtifactInspector(ports: ArtifactInspectorPorts) {
     await Promise.all(Array.from({ length: INSPECTED_AT_ONCE }, work));
     return found;
   };
+  const inspectAll = async (sha256s: readonly string[], signal?: AbortSignal): Promise<Inspection[]> => {
+    const found = await lookAtAll(sha256s, signal);
+    const awaited = found.filter(isToCome);
+    if (awaited.length > 0) throw awaitedFiles(awaited.map(({ sha256 }) => sha256));
+    return found;
+  };
 
-  const note = async (found: readonly Inspection[]): Promise<void> => {
+  const note = async (all: readonly Inspection[]): Promise<void> => {
+    const found = all.filter((one) => !isToCome(one));
     for (let at = 0; at < found.length; at += NOTED_AT_ONCE)
       await transact((context) => events.inspected(context, found.slice(at, at + NOTED_AT_ONCE), clock.now(), "each"));
   };
@@ -72,7 +84,7 @@ export function createArtifactInspector(ports: ArtifactInspectorPorts) {
     ...runs,
     /** Hashes files again. Damaged ones are set aside, their rows quarantined and their events emitted. */
     async verify(sha256s: readonly string[], signal?: AbortSignal): Promise<Inspection[]> {
-      const found = await inspectAll(sha256s, signal);
+      const found = await lookAtAll(sha256s, signal);
       await note(found);
       return found;
     },

@@ -24,6 +24,8 @@ export interface ArtifactConsolePorts {
   readonly inspector?: Pick<ArtifactInspector, "verify"> | undefined;
   /** Those of these files that a manifest, a pin or a job knows. */
   readonly knows?: ((sha256s: readonly string[]) => Promise<ReadonlySet<string>>) | undefined;
+  /** Whether a file that does not lie here may still come; never unless given. */
+  readonly isAwaited?: ((sha256: string) => boolean) | undefined;
 }
 
 export type ListedArtifact = ArtifactRow & Omit<CopiesOf, "holders"> & { readonly nodes: readonly string[] };
@@ -60,6 +62,8 @@ export function createArtifactConsole(ports: ArtifactConsolePorts) {
 
   return {
     find,
+    /** Whether a file that does not lie here may still come from elsewhere. */
+    isAwaited: (sha256: string): boolean => ports.isAwaited?.(sha256) ?? false,
     /** Newest first. It may go through all rows, and so does it on the thread of the readers. */
     async list({ limit = 50, after, ...filter }: ArtifactFilter): Promise<ListedArtifact[]> {
       const { sql, params } = conditions({

@@ -213,6 +213,11 @@ export const memberLimits = {
   /** What could not be had is tried again after this, then after twice as long, and so on. */
   againMs: 1_000,
   maxAgainMs: 60_000,
+  /** The same for a file that somebody waits for; and how many of those are kept in mind. */
+  maxSoughtAgainMs: 2_000,
+  maxSought: 10_000,
+  /** A coordinator that has been away for longer is not waited for: what only it has is made again. */
+  awaitMs: 10 * 60_000,
 };
 
 /** Files that lie nowhere but on nodes that may go. */

@@ -1,8 +1,17 @@
 import type { Chore } from "../daemons/index.ts";
-import { type Clock, createFileHasher, type Ids, type Log, messageOf, OperatingError } from "../kernel/index.ts";
+import {
+  type Clock,
+  createFileHasher,
+  type Ids,
+  isOperatingError,
+  type Log,
+  messageOf,
+  OperatingError,
+} from "../kernel/index.ts";
 import type { EventRouter, Store } from "../router/index.ts";
 import { ARTIFACT_STORE, createArtifactInspector } from "./artifact-inspector.ts";
 import type { ArtifactStore } from "./artifact-store.ts";
+import { ARTIFACT_AWAITED, awaitedFiles } from "./awaited-files.ts";
 import { type Backups, type BackupsPorts, createBackups } from "./backup/backups.ts";
 import { type Archive, createArchive } from "./brought/archive.ts";
 import { type Brought, createBrought } from "./brought/brought.ts";
@@ -28,6 +37,7 @@ import { createSources, type Sources, type SourcesPorts } from "./sources/source
 import { createSpreadView, type SpreadPorts, type SpreadView } from "./spread.ts";
 import { createSweeper, type SweepPolicy, sweepPolicy } from "./sweep.ts";
 import { createTransferNews, type TransferNews, transferDefaults } from "./transfer/index.ts";
+import type { Wanted } from "./transport.port.ts";
 import { policiesIn } from "./units/auto-sync/policies.ts";
 import type { BackupPace } from "./units/backup/decide.ts";
 import type { DiskSpaceServices } from "./units/disk-space-manager/disk-space-manager.unit.ts";
@@ -107,7 +117,7 @@ export interface SyncServices {
   /** Looks at the bytes of files again. */
   verify(sha256s: readonly string[]): void;
   /** A whole file, after a look at its bytes: one that is damaged is not read, and one that is gone is not waited for. */
-  readArtifact(sha256: string): Promise<Uint8Array>;
+  readArtifact(file: Wanted): Promise<Uint8Array>;
   readonly chores: readonly Chore[];
   readonly units: SyncUnitServices;
   close(): void;
@@ -137,11 +147,22 @@ export interface SyncUnitServices extends DiskSpaceServices, SpreadPorts, Orphan
 /** What is asked again and again until it is done: one at a time of a name, and a failure is logged, not thrown. */
 function once(log: Log, what: string): (name: string, run: () => Promise<unknown>) => void {
   const running = new Set<string>();
+  /** That files are on their way is said once. */
+  const waiting = new Set<string>();
+  const failed = (name: string, thrown: unknown): void => {
+    const error = messageOf(thrown);
+    if (!isOperatingError(thrown, ARTIFACT_AWAITED)) log.error(`${what} failed; it is tried again`, { name, error });
+    else if (!waiting.has(name)) log.info(`${what} waits`, { name, why: error });
+    if (isOperatingError(thrown, ARTIFACT_AWAITED)) waiting.add(name);
+  };
   return (name, run) => {
     if (running.has(name)) return;
     running.add(name);
     run()
-      .catch((thrown: unknown) => log.error(`${what} failed; it is tried again`, { name, error: messageOf(thrown) }))
+      .then(
+        () => waiting.delete(name),
+        (thrown: unknown) => failed(name, thrown),
+      )
       .finally(() => running.delete(name));
   };
 }
@@ -184,7 +205,12 @@ export function createSyncServices(given: SyncSurroundings): SyncServices {
   const { members, surroundings } = withMembers(given, () => copies.counting());
   const { files, log, scrub } = surroundings;
   const catalog = createArtifactCatalog(surroundings);
-  const inspector = createArtifactInspector({ ...surroundings, catalog });
+  /** Where there are several coordinators a file may lie at another one for a while. */
+  const isAwaited = (sha256: string): boolean => {
+    const row = members === undefined ? undefined : catalog.get(sha256);
+    return row !== undefined && row.freed_at === null && members!.awaits(row);
+  };
+  const inspector = createArtifactInspector({ ...surroundings, catalog, isAwaited });
   const sweeper = createSweeper(surroundings);
   const copies: Copies = createCopies(surroundings);
   const sync = once(log, "looking through a batch of files");
@@ -252,7 +278,7 @@ export function createSyncServices(given: SyncSurroundings): SyncServices {
       syncBatch: (batch) => sync(batch.syncId, () => inspector.syncBatch(batch)),
       distribute: (model) => spread(model.sha256, () => inspector.distribute(model)),
     },
-    console: createArtifactConsole({ ...surroundings, catalog, copies, desk, inspector, knows }),
+    console: createArtifactConsole({ ...surroundings, catalog, copies, desk, inspector, knows, isAwaited }),
     desk,
     members,
     async aloneOn(nodeId) {
@@ -294,8 +320,9 @@ export function createSyncServices(given: SyncSurroundings): SyncServices {
     spread: createSpreadView(surroundings.store),
     disk: () => ({ measured: measured(), last: lastCleanup(surroundings.store, surroundings.nodeId) }),
     verify,
-    async readArtifact(sha256) {
+    async readArtifact({ sha256, bytes }) {
       const { size } = await files.stat(sha256);
+      if (size === null && members?.awaits({ sha256, bytes }) === true) throw awaitedFiles([sha256]);
       if (size === null) throw OperatingError.notFound("ARTIFACT_NOT_FOUND", `there is no artifact ${sha256}`);
       if (size > MAX_READ_BYTES)
         throw OperatingError.denied(

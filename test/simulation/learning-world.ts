@@ -266,7 +266,7 @@ export async function simulateLearning(
           clock: own,
           queue: mine.queue,
           store,
-          readArtifact: (sha256) => shelf.read(sha256),
+          readArtifact: ({ sha256 }) => shelf.read(sha256),
           engine: createRatingEngine(1_000),
           anchors: () => ["random", "mcts"],
         }),

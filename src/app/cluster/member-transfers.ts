@@ -3,10 +3,13 @@ import { createPublicKey } from "node:crypto";
 import { join } from "node:path";
 import { type RunningTransfers, startTransfers } from "../../adapters/transports/transfers.ts";
 import { defined, type Log, messageOf } from "../../kernel/index.ts";
-import type { ArtifactStore, Wanted } from "../../sync/index.ts";
+import type { ArtifactStore, Fetched, Wanted } from "../../sync/index.ts";
 import { ticketKeyIn } from "../data-folder/ticket-key.ts";
 import type { Settings } from "../settings.ts";
 import type { MemberAddress } from "./messages.ts";
+
+/** What a coordinator says that does not have a file. */
+const NOT_THERE = "ARTIFACT_NOT_FOUND";
 
 export interface MemberTransfersOptions {
   readonly settings: Pick<Settings, "dataDir" | "nodeId" | "transfers">;
@@ -51,16 +54,13 @@ export function createMemberTransfers({ settings, files, token, log }: MemberTra
   };
 
   return {
-    /** Asks these one after the other for what is still missing; gives what came, hashed and flushed. */
-    async fetch(
-      from: readonly MemberAddress[],
-      wanted: readonly Wanted[],
-      signal: AbortSignal,
-    ): Promise<readonly string[]> {
+    /** Asks these one after the other for what is still missing. What all of them say that they do not have is nowhere. */
+    async fetch(from: readonly MemberAddress[], wanted: readonly Wanted[], signal: AbortSignal): Promise<Fetched> {
       const keys = new Set(from.map((address) => JSON.stringify(address)));
       // A coordinator that has moved is asked by another line.
       for (const key of [...open.keys()]) if (!keys.has(key)) await close(key);
       const came = new Set<string>();
+      let nowhere = from.length === 0 ? [] : wanted.map(({ sha256 }) => sha256);
       for (const address of from) {
         const missing = wanted.filter(({ sha256 }) => !came.has(sha256));
         if (missing.length === 0) break;
@@ -74,13 +74,18 @@ export function createMemberTransfers({ settings, files, token, log }: MemberTra
             signal,
           });
           for (const sha256 of [...report.arrived, ...report.present]) came.add(sha256);
+          const denied = new Set(report.failed.flatMap(({ sha256, code }) => (code === NOT_THERE ? [sha256] : [])));
+          nowhere = nowhere.filter((sha256) => denied.has(sha256));
+          // One that was started again is asked anew, and not left alone for what it could not do before.
+          if (report.failed.some(({ code }) => code !== NOT_THERE)) await close(key);
         } catch (thrown) {
           signal.throwIfAborted();
+          nowhere = [];
           log.warn("a coordinator gave no files", { url: address.url, error: messageOf(thrown) });
           await close(key);
         }
       }
-      return [...came];
+      return { came: [...came], nowhere: nowhere.filter((sha256) => !came.has(sha256)) };
     },
     async close(): Promise<void> {
       for (const key of [...open.keys()]) await close(key);

@@ -14,7 +14,7 @@ import {
 } from "../../cluster/index.ts";
 import { type Clock, type Log, messageOf, sleep } from "../../kernel/index.ts";
 import type { Store } from "../../router/index.ts";
-import { type ArtifactStore, createMemberFiles, type MemberDesk } from "../../sync/index.ts";
+import { type ArtifactStore, createMemberFiles, type Fetched, type MemberDesk, type Wanted } from "../../sync/index.ts";
 import type { Settings } from "../settings.ts";
 import { clusterTokenIn } from "./cluster-token.ts";
 import { keepFiles } from "./keep-files.ts";
@@ -111,14 +111,22 @@ export function startTermDuties(options: TermDutiesOptions): { stop(): Promise<v
 
   const transfers = createMemberTransfers({ settings, files, token: () => clusterTokenIn(dataDir), log });
   const others = () =>
-    cluster
-      .view()
-      .members.filter(({ name, heardMsAgo }) => name !== nodeId && heardMsAgo <= PRESENT_MS)
-      .map(({ url, fingerprint }) => ({ url, fingerprint }));
+    cluster.view().members.filter(({ name, heardMsAgo }) => name !== nodeId && heardMsAgo <= PRESENT_MS);
+  const fetch = async (wanted: readonly Wanted[], until: AbortSignal): Promise<Fetched> => {
+    const asked = others();
+    const found = await transfers.fetch(
+      asked.map(({ url, fingerprint }) => ({ url, fingerprint })),
+      wanted,
+      until,
+    );
+    // One that is away may have it.
+    const isEverybody = desk.waitedFor().every((name) => asked.some((one) => one.name === name));
+    return isEverybody ? found : { ...found, nowhere: [] };
+  };
   const kept = keepFiles(
     createMemberFiles({
       ...{ store, clock, log, nodeId, files, wantsDamaged: true },
-      fetch: (wanted, until) => transfers.fetch(others(), wanted, until),
+      ...{ fetch, sought: desk.sought },
       audience: () => nodeId,
       async tell(news) {
         await desk.tell(nodeId, news);

@@ -45,7 +45,7 @@ export const resultsOf = (
   { blocks }: Pick<MatchPart, "blocks">,
   job: JobView,
 ): Promise<MatchResults> =>
-  matchResults((sha256) => services.readArtifact(sha256), job, {
+  matchResults((file) => services.readArtifact(file), job, {
     candidate,
     opponent,
     blocks,

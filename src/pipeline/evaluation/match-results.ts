@@ -4,7 +4,7 @@ import type { JobView } from "../../work/index.ts";
 import type { LedgerBlock } from "./ledger.ts";
 
 /** Reads a whole file of the store by its hash. Small ones only: results of matches. */
-export type ReadArtifact = (sha256: string) => Promise<Uint8Array>;
+export type ReadArtifact = (file: { readonly sha256: string; readonly bytes: number }) => Promise<Uint8Array>;
 
 /** What a job of a match was asked for. */
 export interface ExpectedMatch {
@@ -100,7 +100,7 @@ export async function matchResults(read: ReadArtifact, job: JobView, expected: E
       `job ${job.work_id} says ${games} games and brought no ${PAIRS_FILE}`,
       "A workload tells the results of its blocks by `pairs`.",
     );
-  const bytes = await read(file.sha256);
+  const bytes = await read(file);
   const blocks = parseResults(new TextDecoder().decode(bytes), expected);
   if (blocks.length !== expected.blocks)
     throw broken(

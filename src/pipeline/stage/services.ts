@@ -18,7 +18,7 @@ export interface StageServices {
   /** Jobs that workers would take at once, now. */
   freeSlots(): number;
   /** Reads a whole file of the store by its hash. Small ones only: results of matches. */
-  readArtifact(sha256: string): Promise<Uint8Array>;
+  readArtifact(file: { readonly sha256: string; readonly bytes: number }): Promise<Uint8Array>;
   /** Has files looked at again; what is found stands in the catalog afterwards. Asked twice it is done once. */
   verify(sha256s: readonly string[]): void;
   /** Pause of all loops; each has its own unless said. */

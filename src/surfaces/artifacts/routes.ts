@@ -1,5 +1,5 @@
 import { defined, isOperatingError, OperatingError } from "../../kernel/index.ts";
-import type { ArtifactStat, ArtifactStore } from "../../sync/index.ts";
+import { type ArtifactStat, type ArtifactStore, awaitedFiles } from "../../sync/index.ts";
 import { shareTooSmall } from "../http/access.ts";
 import type { ControlPorts } from "../http/ports.ts";
 import { type Caller, callerKey, handle, type Route } from "../http/route.ts";
@@ -127,7 +127,12 @@ export const artifactRoutes: readonly Route[] = [
   }),
   handle(getArtifact, ({ ports, params: { sha256 }, headers: { range }, method, caller }) => {
     checkShared(ports, sha256, caller);
-    return answerFile(ports.artifacts, { sha256, range, method, from: callerKey(caller) });
+    return answerFile(ports.artifacts, { sha256, range, method, from: callerKey(caller) }).catch((thrown: unknown) => {
+      // Whoever needs it asks again soon, and does not take it for lost.
+      if (isOperatingError(thrown, "ARTIFACT_NOT_FOUND") && ports.library.isAwaited(sha256))
+        throw awaitedFiles([sha256]);
+      throw thrown;
+    });
   }),
   handle(wire.listArtifacts, async ({ ports, query }) => ({ artifacts: await ports.library.list(defined(query)) })),
   handle(wire.showArtifact, ({ ports, params: { id } }) => ports.library.show(id)),

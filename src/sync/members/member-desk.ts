@@ -4,7 +4,9 @@ import type { Store } from "../../router/index.ts";
 import type { HolderFacts } from "../copies/copies.ts";
 import { forgetHolder, noteCopies, noteGone } from "../copies/copy-operations.ts";
 import { memberLimits } from "../limits.ts";
+import type { Wanted } from "../transport.port.ts";
 import type { MemberFileNews } from "./member-files.ts";
+import { createSought } from "./sought.ts";
 
 export interface MemberDeskPorts {
   readonly store: Store;
@@ -32,6 +34,9 @@ const ONLY = `SELECT count(*) AS files FROM sync_held h JOIN sync_artifacts a ON
     AND NOT EXISTS (SELECT 1 FROM sync_held o WHERE o.seq = h.seq AND o.state = 'held'
       AND o.node_id IN (SELECT value FROM json_each(?2)))`;
 
+const ELSEWHERE = `SELECT 1 FROM sync_artifacts a JOIN sync_held h ON h.seq = a.seq
+  WHERE a.sha256 = ?1 AND h.state = 'held' AND h.node_id IN (SELECT value FROM json_each(?2)) LIMIT 1`;
+
 const PAGE = 1_000;
 
 export function createMemberDesk({ store, clock, nodeId, members, counting }: MemberDeskPorts) {
@@ -39,6 +44,14 @@ export function createMemberDesk({ store, clock, nodeId, members, counting }: Me
   const isThere = (name: string) => {
     const last = heard.get(name);
     return last !== undefined && clock.monotonic() - last.at < memberLimits.silentMs;
+  };
+  const begunAt = clock.monotonic();
+  const others = () => members().filter((name) => name !== nodeId);
+  const sought = createSought(clock);
+  /** A node has it, and sends it here when it is told to. */
+  const isElsewhere = (sha256: string): boolean => {
+    const places = JSON.stringify(counting().filter((one) => one !== nodeId));
+    return store.read(ELSEWHERE, sha256, places).length > 0;
   };
 
   return {
@@ -52,7 +65,21 @@ export function createMemberDesk({ store, clock, nodeId, members, counting }: Me
           noteGone({ node_id: name, sha256s: gone }),
         ]);
       heard.set(name, { at: clock.monotonic(), isConfirmed, lacking });
+      if (isHome) sought.found(held);
     },
+    /** Files that the work here waits for. */
+    sought,
+    /**
+     * Whether a file that does not lie here may still come: from a coordinator that was not asked yet, or from a node that has it. What is
+     * asked about is fetched before all others.
+     */
+    awaits(file: Wanted): boolean {
+      if (others().length === 0) return false;
+      return !sought.isNowhere(file) || isElsewhere(file.sha256);
+    },
+    /** The coordinators whom one must have asked before a file counts as lost. */
+    waitedFor: (): string[] =>
+      others().filter((name) => clock.monotonic() - (heard.get(name)?.at ?? begunAt) < memberLimits.awaitMs),
     stocks: (): MemberStock[] =>
       members().map((name) => ({
         name,

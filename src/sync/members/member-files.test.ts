@@ -72,9 +72,11 @@ function coordinators() {
     onTestFinished(() => files.close());
     member.keeper = createMemberFiles({
       ...{ store, clock, log: silentLog(), nodeId: member.name, files, wantsDamaged: member.name === leader },
+      ...(member.name === leader ? { sought: desk.sought } : {}),
       async fetch(wanted) {
         const from = member.name === leader ? members.filter((one) => one !== member) : [of(leader)];
         const came: string[] = [];
+        const isEverybody = desk.waitedFor().every((name) => !away.has(name as Name));
         for (const { sha256 } of wanted)
           for (const one of from.filter(({ name }) => !away.has(name))) {
             const bytes = await read(one, sha256).catch(() => undefined);
@@ -83,7 +85,8 @@ function coordinators() {
             came.push(sha256);
             break;
           }
-        return came;
+        const nowhere = wanted.flatMap(({ sha256 }) => (came.includes(sha256) ? [] : [sha256]));
+        return { came, nowhere: isEverybody && member.name === leader ? nowhere : [] };
       },
       tell: (news) => desk.tell(member.name, news),
       audience: () => leader,
@@ -174,6 +177,42 @@ test("a file is safe once a second coordinator has hashed it, and the next leade
   await w.round("a");
   expect(await w.has("a", sha256)).toBe(true);
   expect(w.copiesOf(sha256).holders.map(({ name, counts }) => [name, counts])).toEqual(NAMES.map((n) => [n, true]));
+});
+
+test("a leader that lacks a file waits for whoever may have it, and calls it lost only when everybody was asked", async () => {
+  const w = coordinators();
+  const games = await w.bring("the last games", { isLookedAt: false });
+  const results = { sha256: sha256Of("results that no manifest knows"), bytes: 30 };
+  // The leader is killed before anybody else has it.
+  w.away.add("a");
+  w.lead("b");
+  const file = { sha256: games, bytes: "the last games".length };
+  expect([w.desk().awaits(file), w.desk().awaits(results)]).toEqual([true, true]);
+  await w.round("b", "c");
+  expect([w.desk().awaits(file), w.desk().awaits(results)]).toEqual([true, true]);
+  // It comes back, and stands by with what it has.
+  w.away.delete("a");
+  w.restart("a");
+  w.pass(2_000);
+  await w.round("b");
+  expect(await w.has("b", games)).toBe(true);
+  expect([w.desk().awaits(file), w.desk().awaits(results)]).toEqual([true, false]);
+});
+
+test("what only a coordinator has that stays away is not waited for for ever", async () => {
+  const w = coordinators();
+  const games = await w.bring("the last games", { isLookedAt: false });
+  const file = { sha256: games, bytes: "the last games".length };
+  w.away.add("a");
+  w.lead("b");
+  for (let minute = 0; minute < 9; minute += 1) {
+    await w.round("b", "c");
+    expect(w.desk().awaits(file)).toBe(true);
+    w.pass(60_000);
+  }
+  w.pass(60_000);
+  await w.round("b", "c");
+  expect(w.desk().awaits(file)).toBe(false);
 });
 
 test("what lies only at one coordinator is said before it leaves; what was given up goes everywhere", async () => {

@@ -20,6 +20,21 @@ export interface MemberFileNews {
   readonly lacking: number;
 }
 
+/** What came of a fetch. */
+export interface Fetched {
+  /** They are here now, hashed and flushed. */
+  readonly came: readonly string[];
+  /** All coordinators were asked for these, and none has them. */
+  readonly nowhere: readonly string[];
+}
+
+/** Files that the work of a leader waits for. */
+export interface SoughtFiles {
+  list(): readonly Wanted[];
+  /** Nobody has these. */
+  noteNowhere(sha256s: readonly string[]): void;
+}
+
 export interface MemberFilesPorts {
   readonly store: Pick<Store, "read">;
   readonly clock: Clock;
@@ -27,8 +42,10 @@ export interface MemberFilesPorts {
   /** The name under which its copies are known. */
   readonly nodeId: string;
   readonly files: Pick<ArtifactStore, "stat" | "inspect" | "take">;
-  /** Brings what can be had of these; gives those that are here now, hashed and flushed. */
-  readonly fetch: (wanted: readonly Wanted[], signal: AbortSignal) => Promise<readonly string[]>;
+  /** Brings what can be had of these. */
+  readonly fetch: (wanted: readonly Wanted[], signal: AbortSignal) => Promise<Fetched>;
+  /** Those that come before all others; only at the leader. */
+  readonly sought?: SoughtFiles;
   /** To whoever leads; rejects when it was not taken down. */
   readonly tell: (news: MemberFileNews, signal: AbortSignal) => Promise<void>;
   /** Who is told: another one is told anew. */
@@ -50,10 +67,11 @@ const RETIRED = `SELECT a.sha256 FROM sync_held h JOIN sync_artifacts a ON a.seq
   WHERE h.node_id = ? AND h.state = 'retired' AND a.freed_at IS NOT NULL ORDER BY h.seq LIMIT ?`;
 
 type Lacked = Wanted & { readonly seq: number };
+const NOTHING: Fetched = { came: [], nowhere: [] };
 
 export function createMemberFiles(ports: MemberFilesPorts) {
   const { store, clock, log, nodeId, files } = ports;
-  const { pageFiles, roundFiles, roundBytes, againMs, maxAgainMs, tellMs } = memberLimits;
+  const { pageFiles, roundFiles, roundBytes, againMs, maxAgainMs, maxSoughtAgainMs, tellMs } = memberLimits;
   let isConfirmed = false;
   let told = { at: Number.NEGATIVE_INFINITY, audience: "", lacking: -1 };
   /** Files that could not be had, and when they are tried again. */
@@ -81,24 +99,29 @@ export function createMemberFiles(ports: MemberFilesPorts) {
   };
 
   const isDue = ({ sha256 }: Wanted): boolean => (waiting.get(sha256)?.until ?? 0) <= clock.monotonic();
-  const postpone = (sha256: string): void => {
-    const waitMs = Math.min(maxAgainMs, (waiting.get(sha256)?.waitMs ?? againMs / 2) * 2);
+  const postpone = (sha256: string, maxMs: number): void => {
+    const waitMs = Math.min(maxMs, (waiting.get(sha256)?.waitMs ?? againMs / 2) * 2);
     waiting.set(sha256, { until: clock.monotonic() + waitMs, waitMs });
   };
 
   /** The next ones that it lacks and that may be tried now, as many as one round takes; and how many it saw at all. */
-  const nextLacking = () => {
+  const nextLacking = (sought: readonly Wanted[]) => {
     const sql = lackingSql(ports.wantsDamaged);
-    const wanted: Lacked[] = [];
+    const wanted: Wanted[] = [];
     let [seen, bytes, after] = [0, 0, 0];
     const isFull = () => wanted.length >= roundFiles || bytes >= roundBytes;
+    const take = (one: Wanted) => {
+      if (wanted.some(({ sha256 }) => sha256 === one.sha256)) return;
+      wanted.push(one);
+      bytes += one.bytes;
+    };
+    for (const one of sought.filter(isDue)) if (!isFull()) take(one);
     for (let more = true; more && !isFull(); ) {
       const rows = store.read<Lacked>(sql, nodeId, after, pageFiles);
       seen += rows.length;
       for (const row of rows.filter(isDue)) {
         if (isFull()) break;
-        wanted.push(row);
-        bytes += row.bytes;
+        take(row);
       }
       more = rows.length >= pageFiles;
       after = rows.at(-1)?.seq ?? after;
@@ -128,21 +151,24 @@ export function createMemberFiles(ports: MemberFilesPorts) {
     /** One look: gives how many came, and whether there is more to do at once. */
     async round(signal: AbortSignal): Promise<{ readonly came: number; readonly more: boolean }> {
       if (!isConfirmed) await confirm(signal);
-      const { wanted, seen } = nextLacking();
+      const sought = ports.sought?.list() ?? [];
+      const { wanted, seen } = nextLacking(sought);
       const here = await soundHere(wanted, signal);
       const missing = wanted.filter(({ sha256 }) => !here.has(sha256));
-      let came: readonly string[] = [];
+      let fetched = NOTHING;
       try {
-        if (missing.length > 0) came = await ports.fetch(missing, signal);
+        if (missing.length > 0) fetched = await ports.fetch(missing, signal);
       } catch (thrown) {
         signal.throwIfAborted();
         log.warn("files of other coordinators could not be fetched; it is tried again", { error: messageOf(thrown) });
       }
-      const held = [...here, ...came];
+      ports.sought?.noteNowhere(fetched.nowhere);
+      const held = [...here, ...fetched.came];
       const got = new Set(held);
+      const hurried = new Set(sought.map(({ sha256 }) => sha256));
       for (const { sha256 } of wanted) {
         if (got.has(sha256)) waiting.delete(sha256);
-        else postpone(sha256);
+        else postpone(sha256, hurried.has(sha256) ? maxSoughtAgainMs : maxAgainMs);
       }
       const gone = await letGo();
       const [lacking, audience, at] = [Math.max(0, seen - held.length), ports.audience(), clock.monotonic()];

@@ -27,7 +27,7 @@ const OURS: ReadonlySet<string> = new Set([
   "UPLOADS_BUSY",
   "ARTIFACT_TOO_LARGE",
 ]);
-const OF_THE_ARTIFACT: ReadonlySet<string> = new Set(["ARTIFACT_NOT_FOUND", "ARTIFACT_DAMAGED"]);
+const OF_THE_ARTIFACT: ReadonlySet<string> = new Set(["ARTIFACT_NOT_FOUND", "ARTIFACT_DAMAGED", "ARTIFACT_AWAITED"]);
 
 export function faultOf(thrown: unknown): Fault {
   const code = isOperatingError(thrown) ? thrown.code : "";

@@ -199,7 +199,7 @@ export async function learningWorld(options: WorldOptions = {}) {
   const players = Number(/_(\d)p$/.exec(configKey)![1]);
   const { plan: _plan, configKey: _key, only, more, settings, ...chosen } = options;
   const services = testServices(
-    { clock, queue, store, engine, readArtifact: (sha256) => shelf.read(sha256), ...chosen },
+    { clock, queue, store, engine, readArtifact: ({ sha256 }) => shelf.read(sha256), ...chosen },
     settings,
   );
   const units = learningUnits(services);

@@ -91,7 +91,8 @@ export function syncWorld(options: Partial<ArtifactStoreOptions> & { policy?: Pa
     log,
     nodeId: "n1",
   }) as unknown as EventRouter;
-  const openInspector = () => createArtifactInspector({ router, store, files, catalog, clock, log, nodeId: "n1" });
+  const openInspector = (isAwaited?: (sha256: string) => boolean) =>
+    createArtifactInspector({ router, store, files, catalog, clock, log, nodeId: "n1", isAwaited });
   const inspector = openInspector();
   return {
     ...world,
