@@ -11,6 +11,7 @@ import { openReplica, type Replica } from "../../src/adapters/sqlite/replica/rep
 import { replicaPort } from "../../src/adapters/sqlite/replica/term-writer.ts";
 import type { LeaseTiming } from "../../src/cluster/leadership/decide.ts";
 import { type Leadership, type Leading, startLeadership } from "../../src/cluster/leadership/leadership.ts";
+import { readTermAbout, writeTermAbout } from "../../src/cluster/leadership/members.ts";
 import {
   type Clock,
   guardWith,
@@ -41,6 +42,7 @@ export const PLANTS = [
   "id-without-boot",
   "trust-without-margin",
   "without-schema-digest",
+  "own-lease-alone",
 ] as const;
 export type Plant = (typeof PLANTS)[number];
 
@@ -57,6 +59,8 @@ export interface ReplicasReport {
 const CLUSTER = { cluster: "simulated", generation: 1 };
 const TIMING: LeaseTiming = { leaseMs: 12_000, marginMs: 2_000, beatMs: 3_000, headStartMs: 3_000 };
 const NAMES = ["a", "b", "c"] as const;
+/** Where somebody has set the leases differently: the part of the usual one that each has. */
+const SHARES: Readonly<Record<string, number>> = { a: 1, b: 0.4, c: 1.5 };
 const TROUBLE_MS = 60_000;
 /** Long enough for the last misfortune to be over, and for somebody to lead again. */
 const PEACE_MS = { least: 30_000, most: 120_000 };
@@ -90,6 +94,9 @@ const modules = [
     operations: [note, finish],
   }),
 ];
+
+const leaderLeaseMs = (replica: Replica): number | undefined =>
+  readTermAbout(replica.terms(1)[0]?.about ?? "")?.lease_ms ?? undefined;
 
 /** One machine: its database outlives its processes. */
 class Member {
@@ -137,9 +144,12 @@ class World {
   isTroubled = true;
   crashes = 0;
 
-  constructor(seed: number, plant: Plant) {
+  readonly #hasOwnLeases: boolean;
+
+  constructor(seed: number, plant: Plant, hasOwnLeases: boolean) {
     this.random = seededRandom(seed);
     this.plant = plant;
+    this.#hasOwnLeases = hasOwnLeases || plant === "own-lease-alone";
     const headStartMs = seed % 2 === 0 ? TIMING.headStartMs : 0;
     // Without a margin trust lasts as long as the others wait, and longer by the slower clock.
     this.timing = { ...TIMING, headStartMs, ...(plant === "trust-without-margin" ? { marginMs: 0 } : {}) };
@@ -232,12 +242,15 @@ class World {
     };
     const port = replicaPort({ replica: member.replica, modules, log, clock: member.clock, nextId });
     const { boots } = member;
+    const timing = this.#timingOf(member);
     member.life = startLeadership({
       replica: port,
       log,
       clock: member.clock,
       logLines: { info: (line) => this.say(line), warn: (line) => this.say(line) },
-      timing: this.timing,
+      timing,
+      about: () => writeTermAbout({ url: member.name, fingerprint: null, version: "", lease_ms: timing.leaseMs }),
+      leaderLeaseMs: () => (this.plant === "own-lease-alone" ? undefined : leaderLeaseMs(member.replica)),
       boot,
       node: member.name,
       givesWay: () => member.name !== "a",
@@ -254,6 +267,12 @@ class World {
       member.broken = isOperatingError(thrown) ? thrown.code : messageOf(thrown);
       this.say(`${member.name} is broken: ${messageOf(thrown)}`);
     });
+  }
+
+  #timingOf({ name }: Member): LeaseTiming {
+    const share = this.#hasOwnLeases ? SHARES[name]! : 1;
+    const { leaseMs, marginMs, beatMs, headStartMs } = this.timing;
+    return { leaseMs: leaseMs * share, marginMs: marginMs * share, beatMs: beatMs * share, headStartMs };
   }
 
   /** Whoever leads acts outside of the database as long as it may trust itself. */
@@ -451,7 +470,7 @@ class World {
 
 /** The log forgets its newest entries once, as no log should: that must be noticed, and never spread. */
 export async function runRolledBack(seed: number): Promise<ReplicasReport & { readonly noticed: readonly string[] }> {
-  const world = new World(seed, "none");
+  const world = new World(seed, "none", false);
   for (const member of world.members) world.start(member);
   for (const name of ["x", "y", "z"]) world.client(name);
   await world.run(TROUBLE_MS / 3);
@@ -491,8 +510,9 @@ export async function runRolledBack(seed: number): Promise<ReplicasReport & { re
   return { violations, trace, ...sums, noticed };
 }
 
-export async function runReplicas(seed: number, plant: Plant = "none"): Promise<ReplicasReport> {
-  const world = new World(seed, plant);
+/** `hasOwnLeases`: somebody has set them differently. */
+export async function runReplicas(seed: number, plant: Plant = "none", hasOwnLeases = false): Promise<ReplicasReport> {
+  const world = new World(seed, plant, hasOwnLeases);
   for (const member of world.members) world.start(member);
   for (const name of ["x", "y", "z"]) world.client(name);
   world.trouble();

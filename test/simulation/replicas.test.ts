@@ -24,6 +24,13 @@ test(`three replicas keep their promises in the worlds ${from} to ${to}`, async 
   if (worlds >= 20) expect(sums.refusedActs).toBeGreaterThan(0);
 });
 
+test("leases that somebody has set differently cost time, and nobody acts outside while another leads", async () => {
+  for (let seed = 1; seed <= 40; seed += 1) {
+    const { violations, trace } = await runReplicas(seed, "none", true);
+    expect(violations, `world ${seed}:\n${trace.join("\n")}`).toEqual([]);
+  }
+});
+
 test("a log that loses what it acknowledged is noticed, and no two replicas differ at one entry", async () => {
   const noticed = new Set<string>();
   for (let seed = 1; seed <= 20; seed += 1) {

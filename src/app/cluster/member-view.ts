@@ -23,12 +23,16 @@ const MAX_TERMS_SHOWN = 10;
 /** For so long others are told of an entry that was refused: whoever leads has heard it by then. */
 const TELL_REFUSED_MS = 600_000;
 
+/** The newest term that is here, with what it says of who leads. */
+function newestTerm(replica: Replica) {
+  const [newest] = replica.terms(1);
+  return { newest, about: newest && readTermAbout(newest.about) };
+}
+
 /** Whoever leads by the newest term that is here, unless it has said that it does no more. */
 function leaderOf(replica: Replica): LeaderView | null {
-  const [newest] = replica.terms(1);
-  if (newest === undefined) return null;
-  const about = readTermAbout(newest.about);
-  if (about === undefined) return null;
+  const { newest, about } = newestTerm(replica);
+  if (newest === undefined || about === undefined) return null;
   return { name: newest.node, term: newest.term, since: newest.at, url: about.url, fingerprint: about.fingerprint };
 }
 
@@ -77,6 +81,8 @@ export function createMemberView(options: MemberViewOptions) {
       const seq = outvotedAt(replica.checks(), others);
       return seq === undefined ? undefined : `its rows at entry ${seq} are not those of the others`;
     },
+    /** The lease of whoever leads; undefined where its term does not say it. */
+    leaderLeaseMs: (): number | undefined => newestTerm(replica).about?.lease_ms ?? undefined,
     /** How the servers of the log are, from now on. */
     async lookAtEngine(): Promise<void> {
       engine = await log.health().catch(() => null);

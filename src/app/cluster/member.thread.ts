@@ -10,7 +10,7 @@ import { portable } from "../../adapters/sqlite/portable-error.ts";
 import { openReplica, positionIn } from "../../adapters/sqlite/replica/replica.ts";
 import { replicaPort } from "../../adapters/sqlite/replica/term-writer.ts";
 import { missingSteps, openDatabase, openReader } from "../../adapters/sqlite/writer.ts";
-import { encodeMember, startLeadership, writeTermAbout } from "../../cluster/leadership/index.ts";
+import { encodeMember, otherLeases, startLeadership, writeTermAbout } from "../../cluster/leadership/index.ts";
 import { isOperatingError, messageOf, OperatingError, systemClock } from "../../kernel/index.ts";
 import type { StoreModule } from "../../router/index.ts";
 import { createMemberView } from "./member-view.ts";
@@ -97,7 +97,8 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
     }),
     ...{ log, clock, timing, boot, node: name, lead: desk.lead, givesWay: () => givesWay() },
     logLines: { info: logLine("info"), warn: logLine("warn") },
-    about: () => writeTermAbout({ ...address, version }),
+    about: () => writeTermAbout({ ...address, version, lease_ms: timing.leaseMs }),
+    leaderLeaseMs: () => view.leaderLeaseMs(),
     isAnswering: () => clock.monotonic() - answeredAt < timing.leaseMs * HANGS_SHARE,
   });
   const view = createMemberView({ name, isPreferred, replica, log, life, clock, leaseMs: timing.leaseMs });
@@ -116,11 +117,22 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
   };
   const announce = () => {
     const { cluster, role, term, seq, leader, refused, trouble, checks } = view.now();
-    const self = { name, boot, version, preferred: isPreferred };
+    const self = { name, boot, version, preferred: isPreferred, lease_ms: timing.leaseMs };
     const news = { ...address, ...self, cluster, role, term, seq, refused, trouble };
     log.members.announce(encodeMember({ ...news, leader: leader?.name ?? null, check: checks[0] ?? null }));
   };
+  let saidLeases = "";
+  const noticeLeases = () => {
+    const others = otherLeases(view.now().members, timing.leaseMs).map(
+      ({ name: one, leaseMs }) => `${one} ${leaseMs} ms`,
+    );
+    const said = others.join(", ");
+    if (said !== saidLeases && said !== "")
+      logLine("warn")("other coordinators have another lease: all wait for the longest", { own: timing.leaseMs, said });
+    saidLeases = said;
+  };
   const timers = [
+    setInterval(noticeLeases, ENGINE_EVERY_MS),
     setInterval(show, SHOW_EVERY_MS),
     setInterval(announce, ANNOUNCE_EVERY_MS),
     setInterval(handOverIfDamaged, ANNOUNCE_EVERY_MS),

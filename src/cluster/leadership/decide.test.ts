@@ -11,6 +11,7 @@ import {
   type Mark,
   trustedUntil,
 } from "./decide.ts";
+import { leaseTimingOf } from "./timing.ts";
 
 const timing: LeaseTiming = { leaseMs: 12_000, marginMs: 2_000, beatMs: 3_000, headStartMs: 3_000 };
 
@@ -35,6 +36,19 @@ test("a leader stops to believe before any other tries, whatever the delays, wit
 test("the preferred one tries first, and one that was offered the lead at once", () => {
   const at = (givesWay: boolean, isOffered = false) => campaignAt({ heardAt: 1_000, givesWay, isOffered }, timing);
   expect([at(false), at(true), at(true, true)]).toEqual([13_000, 16_000, 1_000]);
+});
+
+test("whoever waits does so for the longer of both leases: one that is set too short takes nothing from who still trusts itself", () => {
+  const leaseMs = fc.integer({ min: 3_000, max: 120_000 });
+  fc.assert(
+    fc.property(leaseMs, leaseMs, fc.integer({ min: 0, max: 60_000 }), (ofLeader, ofStandby, late) => {
+      const [leader, standby] = [leaseTimingOf(ofLeader), leaseTimingOf(ofStandby)];
+      const tries = campaignAt({ heardAt: late, givesWay: false, isOffered: false, leaderLeaseMs: ofLeader }, standby);
+      expect(tries).toBeGreaterThan(trustedUntil(0, leader));
+      // Nor is one that beats in its own time taken for silent.
+      expect(tries - late).toBeGreaterThan(leader.beatMs);
+    }),
+  );
 });
 
 test("an idle leader beats well before its lease ends", () => {

@@ -31,11 +31,19 @@ export interface Silence {
   readonly givesWay: boolean;
   /** The last entry was a step-down in its favour. */
   readonly isOffered: boolean;
+  /** The lease by which the one that leads trusts itself, as it says; as long as one's own where it does not say. */
+  readonly leaderLeaseMs?: number | undefined;
 }
 
-/** The moment from which it may try to lead. */
-export const campaignAt = ({ heardAt, givesWay, isOffered }: Silence, timing: LeaseTiming): number =>
-  isOffered ? heardAt : heardAt + timing.leaseMs + (givesWay ? timing.headStartMs : 0);
+/** The moment from which it may try to lead: after the longer of both leases, should somebody have set them differently. */
+export const campaignAt = (
+  { heardAt, givesWay, isOffered, leaderLeaseMs = 0 }: Silence,
+  timing: LeaseTiming,
+): number =>
+  isOffered ? heardAt : heardAt + Math.max(timing.leaseMs, leaderLeaseMs) + (givesWay ? timing.headStartMs : 0);
+
+/** Whether two leases are the same setting: they travel as milliseconds, and are compared as people write them. */
+export const isSameLease = (one: number, other: number): boolean => Math.abs(one - other) < 1;
 
 /** Answers of the log about its last number, as somebody at this position saw them. */
 export interface SeenLast {

@@ -21,6 +21,7 @@ export {
   isPreferredThere,
   knownMembers,
   type LeaderView,
+  otherLeases,
   outvotedAt,
   PRESENT_MS,
   type RowsCheck,

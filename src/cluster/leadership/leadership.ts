@@ -35,6 +35,8 @@ export interface LeadershipOptions {
   readonly node: string;
   /** Whether one that is preferred to this one is there: it may try first. Nobody by default. */
   readonly givesWay?: () => boolean;
+  /** The lease of whoever leads, as its term says; undefined where it says nothing. */
+  readonly leaderLeaseMs?: () => number | undefined;
   /** What the first entry of a term says of this coordinator: where it is reached. */
   readonly about?: () => Uint8Array;
   /** Whether whoever leads here still answers. One that hangs does not renew its lease, and another takes over. */
@@ -163,7 +165,8 @@ export function startLeadership(options: LeadershipOptions): Leadership {
     const broken = reading.then(() => aborted(signal));
     const tryToLead = async () => {
       while (!signal.aborted) {
-        const waitMs = campaignAt({ ...silence, givesWay: givesWay() }, timing) - clock.monotonic();
+        const heard = { ...silence, givesWay: givesWay(), leaderLeaseMs: options.leaderLeaseMs?.() };
+        const waitMs = campaignAt(heard, timing) - clock.monotonic();
         if (waitMs > 0) {
           await sleep(clock, waitMs, AbortSignal.any([signal, offered.signal])).catch(() => {});
           continue;

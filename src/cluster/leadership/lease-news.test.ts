@@ -18,6 +18,7 @@ const heard = (name: string, more: Partial<HeardMember> = {}): HeardMember => ({
     fingerprint: null,
     refused: null,
     preferred: false,
+    lease_ms: null,
     check: null,
     version: "1",
     heardMsAgo: 100,

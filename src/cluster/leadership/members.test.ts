@@ -7,6 +7,7 @@ import {
   isPreferredThere,
   knownMembers,
   type MemberNews,
+  otherLeases,
   outvotedAt,
   PRESENT_MS,
   readTermAbout,
@@ -22,6 +23,7 @@ const news = (name: string, more: Partial<MemberNews> = {}): MemberNews => ({
     preferred: false,
     check: null,
     version: "1.0.0",
+    lease_ms: 12_000,
     ...more,
   },
 });
@@ -87,9 +89,22 @@ test("what others send is taken only if it is whole", () => {
 });
 
 test("the entry of a term says where its leader is; one that says nothing is understood as such", () => {
-  const about = { url: "https://a:8770", fingerprint: "ab", version: "1.0.0" };
+  const about = { url: "https://a:8770", fingerprint: "ab", version: "1.0.0", lease_ms: 12_000 };
+  // One of the version before says nothing of its lease.
+  const before = JSON.stringify({ url: about.url, fingerprint: null, version: "0.9.0" });
+  expect(readTermAbout(before)).toMatchObject({ lease_ms: null });
   expect(readTermAbout(Buffer.from(writeTermAbout(about)).toString())).toEqual(about);
   expect(readTermAbout("")).toBeUndefined();
+});
+
+test("members whose lease is set differently are named, as long as they are there and say it", () => {
+  const heard = [
+    { name: "b", lease_ms: 12_000, heardMsAgo: 0 },
+    { name: "c", lease_ms: 4_000, heardMsAgo: 0 },
+    { name: "d", lease_ms: 4_000, heardMsAgo: 2 * PRESENT_MS },
+    { name: "e", lease_ms: null, heardMsAgo: 0 },
+  ];
+  expect(otherLeases(heard, 12_000)).toEqual([{ name: "c", leaseMs: 4_000 }]);
 });
 
 test("a preferred one is waited for while it is heard, and no longer", () => {

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Clock } from "../../kernel/index.ts";
 import { lazy } from "../../kernel/index.ts";
 import type { CoordinatorRow } from "../coordinator-rows.ts";
+import { isSameLease } from "./decide.ts";
 import { LeadershipRole, type LeadershipRoleName } from "./roles.ts";
 
 const name = z.string().min(1).max(200);
@@ -15,8 +16,11 @@ const address = lazy(() =>
   }),
 );
 
+/** The setting of a member, in milliseconds; members of older versions do not say it. */
+const lease = () => z.number().positive().nullable().default(null);
+
 /** What the first entry of a term says of who leads. */
-const termAbout = lazy(() => address().extend({ version: z.string().max(100) }));
+const termAbout = lazy(() => address().extend({ version: z.string().max(100), lease_ms: lease() }));
 export type TermAbout = z.output<ReturnType<typeof termAbout>>;
 
 export const writeTermAbout = (about: TermAbout): Uint8Array => Buffer.from(JSON.stringify(about));
@@ -88,6 +92,7 @@ const memberNews = lazy(() =>
     /** At the last entry that asked for it; null where none did. */
     check: rowsCheck().nullable().default(null),
     version: z.string().max(100),
+    lease_ms: lease(),
   }),
 );
 
@@ -143,6 +148,15 @@ export function hasSameRows(here: readonly RowsCheck[], { check }: Pick<MemberNe
   return own === undefined ? null : own.digest === check?.digest;
 }
 
+/** Members whose lease is set differently than here. Nobody leads too early by that: whoever waits does so for the longer one. */
+export const otherLeases = (
+  heard: readonly Pick<HeardMember, "name" | "lease_ms" | "heardMsAgo">[],
+  ownMs: number,
+): { readonly name: string; readonly leaseMs: number }[] =>
+  heard.flatMap(({ name: one, lease_ms: leaseMs, heardMsAgo }) =>
+    heardMsAgo > PRESENT_MS || leaseMs === null || isSameLease(leaseMs, ownMs) ? [] : [{ name: one, leaseMs }],
+  );
+
 /**
  * The entry at which more others had other rows than had the same as here; undefined where that is not known. Such a replica is damaged:
  * it must not lead, since those that are sound could not take what it changes.
@@ -172,7 +186,7 @@ export function knownMembers(
     .map(
       ({ name: row, url, fingerprint, seq, seen_at }): HeardMember => ({
         ...{ name: row, url, fingerprint, seq, boot: "", cluster: "", role: "follower", term: 0, leader: null },
-        ...{ trouble: null, refused: null, preferred: false, check: null, version: "" },
+        ...{ trouble: null, refused: null, preferred: false, check: null, version: "", lease_ms: null },
         heardMsAgo: Math.max(2 * PRESENT_MS, now - seen_at),
       }),
     );

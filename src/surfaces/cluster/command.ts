@@ -1,9 +1,11 @@
 import type { Command } from "commander";
 import { showAnswer } from "../cli/answers.ts";
-import type { Shell } from "../cli/shell.ts";
+import { askMain } from "../cli/main-process.ts";
+import { answer, negative, type Shell, unavailable } from "../cli/shell.ts";
 import { right, tableLines } from "../cli/table.ts";
 import { ago, printable } from "../cli/text.ts";
 import { sentence } from "../cli/values.ts";
+import type { Answer } from "../http/wire.ts";
 import { type ClusterAnswer, getCluster, stepDown, verifyCluster } from "./wire.ts";
 
 const OTHER_ROWS = "other rows: the page Three coordinators says what to do";
@@ -52,6 +54,15 @@ const endedLines = ({ terms }: ClusterAnswer, shell: Shell): string[] =>
       : `term ${term} of ${printable(leader)}, begun ${ago(since, shell.clock.now())}: ${ended}${reason === null ? "" : ` (${printable(reason)})`}`,
   );
 
+/** Each should have the same lease: with different ones nobody leads too early, and all wait for the longest. */
+function leaseLines({ members, name }: ClusterAnswer, { paint }: Shell): string[] {
+  const own = members.find((one) => one.name === name)?.lease_seconds ?? null;
+  const others = members.filter((one) => one.present && one.lease_seconds !== null && one.lease_seconds !== own);
+  if (own === null || others.length === 0) return [];
+  const said = others.map((one) => `${printable(one.name)} ${one.lease_seconds} s`).join(", ");
+  return [paint.yellow(`the lease is ${own} s here, and elsewhere not: ${said}; set coordinators.lease alike`)];
+}
+
 /** How the servers of the log are, in one line. */
 function engineLine({ engine }: ClusterAnswer, { paint }: Shell): string {
   if (engine === null) return paint.red("no server of the shared log answers");
@@ -76,6 +87,7 @@ function statusLines(cluster: ClusterAnswer, shell: Shell): string[] {
     `${printable(name)} is ${role}, term ${term}, entry ${seq} of the log; ${present} of ${members.length} known coordinators are there`,
     engineLine(cluster, shell),
     ...(present < 2 ? [paint.yellow("no other coordinator would take over now")] : []),
+    ...leaseLines(cluster, shell),
     ...(trouble === null ? [] : [paint.yellow(`trouble: ${printable(trouble)}`)]),
     ...members.flatMap((one) =>
       one.same_rows === false ? [paint.red(`${printable(one.name)} has ${OTHER_ROWS}`)] : [],
@@ -85,6 +97,14 @@ function statusLines(cluster: ClusterAnswer, shell: Shell): string[] {
     ...memberLines(cluster, shell),
   ];
 }
+
+const verdictLines = ({ seq, digest, members, applied }: Answer<typeof verifyCluster>): readonly string[] =>
+  applied
+    ? [
+        `entry ${seq}: the rows of the leader come to ${digest}`,
+        ...members.map((one) => `${printable(one.name)} ${ROWS[`${one.same_rows}`]}`),
+      ]
+    : [`all coordinators would compare their rows at the next entry; ${DRY}`];
 
 /** `ringrift cluster`: the coordinators, where there are several. */
 export function registerCluster(cluster: Command, shell: Shell): void {
@@ -121,14 +141,12 @@ export function registerCluster(cluster: Command, shell: Shell): void {
     .command("verify")
     .description("compare the rows of all coordinators, each at the same entry of the log")
     .option("--dry-run", "only show what would happen")
-    .action(({ dryRun }: { dryRun?: boolean }) =>
-      showAnswer(shell, verifyCluster, { body: { dry_run: dryRun ?? false } }, ({ seq, digest, members, applied }) =>
-        applied
-          ? [
-              `entry ${seq}: the rows of the leader come to ${digest}`,
-              ...members.map((one) => `${printable(one.name)} ${ROWS[`${one.same_rows}`]}`),
-            ]
-          : `all coordinators would compare their rows at the next entry; ${DRY}`,
-      ),
-    );
+    .action(async ({ dryRun }: { dryRun?: boolean }) => {
+      const body = { dry_run: dryRun ?? false };
+      const found = await askMain(shell.main, (main) => main.call(verifyCluster, { body }));
+      answer(shell, found, () => verdictLines(found));
+      if (found.members.some((one) => one.same_rows === false)) throw negative();
+      // Whoever has not said it in time is asked again.
+      if (found.members.some((one) => one.same_rows === null)) throw unavailable();
+    });
 }

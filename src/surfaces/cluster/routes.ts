@@ -44,6 +44,7 @@ export function shownCluster(
       heard_seconds_ago: one.heardMsAgo / 1_000,
       present: one.heardMsAgo <= PRESENT_MS,
       same_rows: hasSameRows(checks, one),
+      lease_seconds: one.lease_ms === null ? null : one.lease_ms / 1_000,
       files_lacking: lacking.get(one.name) ?? null,
     })),
     checks: [...checks],

@@ -43,6 +43,12 @@ const member = lazy(() =>
       heard_seconds_ago: z.number(),
       present: z.boolean().describe("It was heard a moment ago."),
       same_rows: sameRows(),
+      lease_seconds: z
+        .number()
+        .nullable()
+        .describe(
+          "Its setting coordinators.lease, which should be the same everywhere; null where it does not say it.",
+        ),
       files_lacking: z
         .int()
         .nullable()
