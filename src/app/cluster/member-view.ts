@@ -29,6 +29,9 @@ function newestTerm(replica: Replica) {
   return { newest, about: newest && readTermAbout(newest.about) };
 }
 
+/** The lease of whoever leads; undefined where its term does not say it. */
+export const leaderLeaseOf = (replica: Replica): number | undefined => newestTerm(replica).about?.lease_ms ?? undefined;
+
 /** Whoever leads by the newest term that is here, unless it has said that it does no more. */
 function leaderOf(replica: Replica): LeaderView | null {
   const { newest, about } = newestTerm(replica);
@@ -81,8 +84,6 @@ export function createMemberView(options: MemberViewOptions) {
       const seq = outvotedAt(replica.checks(), others);
       return seq === undefined ? undefined : `its rows at entry ${seq} are not those of the others`;
     },
-    /** The lease of whoever leads; undefined where its term does not say it. */
-    leaderLeaseMs: (): number | undefined => newestTerm(replica).about?.lease_ms ?? undefined,
     /** How the servers of the log are, from now on. */
     async lookAtEngine(): Promise<void> {
       engine = await log.health().catch(() => null);

@@ -13,7 +13,7 @@ import { missingSteps, openDatabase, openReader } from "../../adapters/sqlite/wr
 import { encodeMember, otherLeases, startLeadership, writeTermAbout } from "../../cluster/leadership/index.ts";
 import { isOperatingError, messageOf, OperatingError, systemClock } from "../../kernel/index.ts";
 import type { StoreModule } from "../../router/index.ts";
-import { createMemberView } from "./member-view.ts";
+import { createMemberView, leaderLeaseOf } from "./member-view.ts";
 import { type FromMember, type MemberThreadOptions, sharedNow, type ToMember } from "./messages.ts";
 import { createTermDesk } from "./term-desk.ts";
 
@@ -98,7 +98,7 @@ async function serve(port: NonNullable<typeof parentPort>, options: MemberThread
     ...{ log, clock, timing, boot, node: name, lead: desk.lead, givesWay: () => givesWay() },
     logLines: { info: logLine("info"), warn: logLine("warn") },
     about: () => writeTermAbout({ ...address, version, lease_ms: timing.leaseMs }),
-    leaderLeaseMs: () => view.leaderLeaseMs(),
+    leaderLeaseMs: () => leaderLeaseOf(replica),
     isAnswering: () => clock.monotonic() - answeredAt < timing.leaseMs * HANGS_SHARE,
   });
   const view = createMemberView({ name, isPreferred, replica, log, life, clock, leaseMs: timing.leaseMs });
