@@ -78,6 +78,12 @@ const worked = (dataDir: string) =>
       completed: count("SELECT count(*) AS n FROM events WHERE event_type = 'WORK_COMPLETED'"),
       double_completions: count(`SELECT count(*) AS n FROM (SELECT payload ->> 'work_id' AS id FROM events
         WHERE event_type = 'WORK_COMPLETED' GROUP BY id HAVING count(*) > 1)`),
+      ended: store
+        .read<{ told: string }>(
+          `SELECT event_type || ' ' || payload AS told FROM events
+           WHERE event_type IN ('WORK_TIMEOUT', 'TASK_ABANDONED', 'TASK_ORPHANED', 'TASK_FAILED') ORDER BY seq`,
+        )
+        .map(({ told }) => told),
       needless_reaps: count("SELECT count(*) AS n FROM events WHERE event_type IN ('WORK_TIMEOUT', 'TASK_ABANDONED')"),
       second_attempts: count("SELECT count(*) AS n FROM work_jobs WHERE attempts > 1"),
     };
@@ -213,6 +219,7 @@ export async function run(options: FailOverTrainOptions = {}) {
   if (!onlyLead && (champion === undefined || sha256Of(artifactPath(dataDir, champion)) !== champion))
     wrong.push(`the champion ${champion} is not whole`);
   const found = worked(dataDir);
+  for (const told of found.ended) console.log(`ended: ${told}`);
   if (found.double_completions > 0) wrong.push(`${found.double_completions} jobs completed twice`);
   if (found.needless_reaps > 0) wrong.push(`${found.needless_reaps} jobs were taken from who worked on them`);
   if (wrong.length > 0) throw new Error(`seed ${seed}: ${wrong.join("; ")}; ${JSON.stringify(found)}`);
