@@ -3,6 +3,9 @@
 /** The cluster that this coordinator leads, in events. */
 export const CLUSTER_ID = "main";
 
+/** So many silent nodes at once are one trouble with one cause: they are told together. */
+export const MANY_NODES = 10;
+
 export const leadershipLimits = {
   /** How far another has come counts for so long; one that follows says it several times in a lease. */
   freshMs: 60_000,
@@ -27,8 +30,8 @@ export const nodeHealthLimits = {
   compareEveryChecks: 6,
   resultsMs: 86_400_000,
   comparedAtOnce: 4,
-  /** So many silent nodes, and a larger share of all of them, are one trouble: the alert of the cluster tells of it. */
-  massNodes: 10,
+  /** So many silent nodes, and a larger share of all of them: the alert of the cluster tells of it. */
+  massNodes: MANY_NODES,
   massShare: 0.45,
 };
 
@@ -48,6 +51,8 @@ export const capacityLimits = {
   settleMs: 15_000,
   /** A pause between two looks that says that the machine slept. */
   breakMs: 60_000,
+  /** Of nodes that were gone together so many are remembered until they are back. */
+  maxLost: 1_000,
 };
 
 export const resourceMonitorLimits = {

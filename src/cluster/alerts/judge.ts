@@ -84,6 +84,13 @@ const closers = Map.groupBy(
 /** Every event that the rules name, as what raises or as what closes. */
 export const alertEvents = [...new Set([...rules.keys(), ...closers.keys()])] as (Raising | Closing)[];
 
+/** Of one among many it is told with the others. */
+const ruleFor = (rule: AlertRule, payload: Payload): AlertRule => {
+  const { many } = rule;
+  const count = many && payload[many.field];
+  return typeof count === "number" && count >= many!.from ? { ...rule, ...many } : rule;
+};
+
 /** What an event raises and closes. */
 export function judge(eventType: string, payload: Payload): Verdict[] {
   const verdicts = new Map<string, Verdict>();
@@ -91,8 +98,9 @@ export function judge(eventType: string, payload: Payload): Verdict[] {
     const key = keyOf(group, parts(by, payload));
     verdicts.set(key, { kind: "close", key });
   }
-  const rule = rules.get(eventType);
-  if (rule === undefined) return [...verdicts.values()];
+  const known = rules.get(eventType);
+  if (known === undefined) return [...verdicts.values()];
+  const rule = ruleFor(known, payload);
   const values = parts(rule.by, payload);
   const key = keyOf(rule.group ?? eventType, values);
   const { overWhen } = rule;

@@ -3,6 +3,7 @@
  * fields of the payload in braces.
  */
 import type { EventName } from "../../events/index.ts";
+import { CLUSTER_ID, MANY_NODES } from "../limits.ts";
 import type { AlertPolicy, AlertSeverity } from "./alert.ts";
 
 export interface AlertRule<C extends string = string> {
@@ -19,6 +20,12 @@ export interface AlertRule<C extends string = string> {
   readonly group?: string;
   /** The event itself says that it is over when this holds. */
   readonly overWhen?: { readonly field: string; readonly is: string };
+  /** From so many on it is told of all of them together, and not once for each. */
+  readonly many?: Pick<AlertRule, "by" | "title" | "message"> & {
+    readonly field: string;
+    readonly from: number;
+    readonly group: string;
+  };
 }
 
 const HOUR_MS = 3_600_000;
@@ -94,7 +101,7 @@ export const alertRules = {
   REPAIR_FAILED: passing("error", ["artifact_hash"], "A lost copy could not be made again", "{artifact_hash} has {copies} copies; {node_id}: {error}", "REPAIR_COMPLETED"),
   REPLICATION_ALERT: { ...passing("own", node, "Data has too few copies", "{message}"), overWhen: { field: "severity", is: "info" } },
   // Machines.
-  NODE_SUSPECT: lasting("warning", node, "Node {node_id} is silent", "no sign of life for {silent_seconds} s", "HOST_ONLINE", "NODE_RECOVERED", "NODE_RETIRED"),
+  NODE_SUSPECT: { ...lasting("warning", node, "Node {node_id} is silent", "no sign of life for {silent_seconds} s", "HOST_ONLINE", "NODE_RECOVERED", "NODE_RETIRED"), many: { field: "silent_nodes", from: MANY_NODES, by: [`=${CLUSTER_ID}`], group: "CLUSTER", title: "Many nodes are silent at once", message: "{silent_nodes} nodes; no sign of life of {node_id} for {silent_seconds} s" } },
   NETWORK_ISOLATION_DETECTED: lasting("error", node, "Node {node_id} is cut off", "it reaches {peers} of {expected_peers} peers", "P2P_HEALTH_RECOVERED", "NODE_RECOVERED"),
   RECOVERY_FAILED: lasting("error", node, "Node {node_id} could not be repaired", "{recovery_action} failed on try {attempts}: {error}", "NODE_RECOVERED", "RECOVERY_COMPLETED"),
   NODE_PROVISION_FAILED: passing("warning", ["provider"], "{provider} gave no machine", "{error}"),

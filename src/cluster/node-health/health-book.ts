@@ -58,9 +58,9 @@ export type NodeHealthRow = {
   /** It may have one job to show that it is well again. */
   readonly isOnTrial: boolean;
   readonly slow: SlowStart | null;
-  /** When it was last taken for recovered: what was before counts no more. */
   /** Whether operators were told that it is ill, and not yet that this is over. Rows of before have none. */
   readonly alerted?: boolean;
+  /** When it was last taken for recovered: what was before counts no more. */
   readonly recoveredAt: number | null;
 };
 

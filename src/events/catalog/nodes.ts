@@ -31,7 +31,10 @@ export const nodes = defineEvents("nodes", {
   NODE_SUSPECT: {
     about: "A node is late with its heartbeat. It has a little time before it counts as dead.",
     orderKey: "node_id",
-    payload: () => fields("node_id", "last_seen_at", "silent_seconds"),
+    payload: () => ({
+      ...fields("node_id", "last_seen_at", "silent_seconds"),
+      silent_nodes: count("nodes that are late with theirs at this moment, this one included").optional(),
+    }),
   },
   P2P_NODE_DEAD: {
     about: "A node has been silent for too long and counts as dead.",

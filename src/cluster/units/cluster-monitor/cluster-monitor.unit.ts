@@ -2,7 +2,7 @@ import { type ContextOf, defineDaemon, onEach, type Wiring } from "../../../daem
 import type { PayloadFor } from "../../../events/index.ts";
 import { defined } from "../../../kernel/index.ts";
 import { defineTable } from "../../../router/index.ts";
-import { CLUSTER_ID, capacityLimits } from "../../limits.ts";
+import { CLUSTER_ID, capacityLimits, MANY_NODES } from "../../limits.ts";
 import type { ClusterServices } from "../../services.ts";
 import {
   type ClusterStatus,
@@ -33,7 +33,13 @@ const wiring = {
 } as const satisfies Wiring;
 
 /** What was told of the cluster last. */
-type Verdict = { readonly status: ClusterStatus; readonly since: number; readonly stalled: boolean };
+type Verdict = {
+  readonly status: ClusterStatus;
+  readonly since: number;
+  readonly stalled: boolean;
+  /** That many are silent, or gone together, was told, and who is gone; undefined while nothing of it was, or since it is over. */
+  readonly lost?: readonly string[];
+};
 type Capacity = { readonly healthy_nodes: number; readonly total_nodes: number; readonly total_gpus: number };
 const verdicts = defineTable<Verdict>("cluster_verdict");
 const capacities = defineTable<Capacity>("cluster_capacity");
@@ -149,11 +155,27 @@ export const clusterMonitorDaemon = (
     return { ...before, stalled: ms > 0 };
   };
 
+  /** Who was told to be gone with others is back, or at most one is not: that one has an alert of its own. */
+  const judgeLost = ({ lost, ...before }: Verdict, { emit, log }: Context): Verdict => {
+    if (lost === undefined) return before;
+    const all = nodes.list();
+    const areLate = all.some(({ state }) => state === "suspect");
+    const gone = all.filter(({ node_id, state }) => state === "dead" && lost.includes(node_id));
+    if (areLate || gone.length > 1 || !isWell(before.status)) return { ...before, lost };
+    const { healthy: healthy_nodes, total: total_nodes } = countNodes(all);
+    log.info("the nodes that fell silent together are back", { healthy_nodes, total_nodes });
+    emit.P2P_CLUSTER_HEALTHY({ cluster_id: CLUSTER_ID, healthy_nodes, total_nodes });
+    return before;
+  };
+
+  const verdictOf = ({ rows, now }: Context): Verdict =>
+    rows.get(verdicts, WHOLE) ?? { status: "healthy", since: now, stalled: false };
+
   const judge = (context: Context): void => {
-    const { rows, now } = context;
+    const { rows } = context;
     judgeCapacity(context);
-    const before = rows.get(verdicts, WHOLE) ?? { status: "healthy", since: now, stalled: false };
-    const next = judgeStall(judgeStatus(before, context), context);
+    const before = verdictOf(context);
+    const next = judgeLost(judgeStall(judgeStatus(before, context), context), context);
     if (JSON.stringify(next) !== JSON.stringify(before)) rows.put(verdicts, WHOLE, next);
   };
 
@@ -174,6 +196,17 @@ export const clusterMonitorDaemon = (
         if (known?.gpus !== offer.gpus) judge(context);
       },
       HOST_ONLINE: (_event, context) => judge(context),
+      // What is told of many together nobody ends node by node.
+      NODE_SUSPECT({ payload: { silent_nodes = 1 } }, context) {
+        const verdict = verdictOf(context);
+        if (silent_nodes >= MANY_NODES && verdict.lost === undefined)
+          context.rows.put(verdicts, WHOLE, { ...verdict, lost: [] });
+      },
+      P2P_NODES_DEAD({ payload: { node_ids } }, context) {
+        const verdict = verdictOf(context);
+        const lost = [...new Set([...(verdict.lost ?? []), ...node_ids])].slice(-limits.maxLost);
+        context.rows.put(verdicts, WHOLE, { ...verdict, lost });
+      },
       ...onEach(["HOST_OFFLINE", "NODE_RETIRED"], ({ payload: { node_id } }, context: Context) => {
         if (context.rows.get(offers, node_id) !== undefined) context.rows.delete(offers, node_id);
         judge(context);

@@ -41,13 +41,13 @@ export const membershipDaemon = (
   { nodes, refusals, reach }: Pick<ClusterServices, "nodes" | "refusals" | "reach">,
   limits = membershipLimits,
 ) => {
-  const emitEdge = ({ row, to, silentMs }: NodeEdge, { emit, now, log }: Context) => {
+  const emitEdge = ({ row, to, silentMs }: NodeEdge, silent_nodes: number, { emit, now, log }: Context) => {
     const node_id = row.node_id as NodeId;
     const silent_seconds = silentMs / 1_000;
     const last_seen_at = (now - silentMs) / 1_000;
     log.info(`${row.label} is ${to}; it was ${row.state}`, { node_id, from: row.state, to, silent_seconds });
     if (to === "online") emit.HOST_ONLINE(onlineOf(row));
-    else if (to === "suspect") emit.NODE_SUSPECT({ node_id, last_seen_at, silent_seconds });
+    else if (to === "suspect") emit.NODE_SUSPECT({ node_id, last_seen_at, silent_seconds, silent_nodes });
     else if (to === "dead") {
       const others = reach.isLost(row.node_id) ? ", and other nodes do not reach it" : "";
       const reason = `no sign of life for ${Math.round(silent_seconds)} s${others}`;
@@ -60,9 +60,10 @@ export const membershipDaemon = (
   const look = (context: Context) => {
     const { rows, now, emit, afterCommit } = context;
     const edges = nodes.edges((nodeId) => reach.isLost(nodeId));
+    const late = (nodes.counts().suspect ?? 0) + edges.filter(({ to }) => to === "suspect").length;
     for (const edge of edges) {
       // Workers with a token come and go as they like: there is nothing to tell.
-      if (!isGuest(edge.row)) emitEdge(edge, context);
+      if (!isGuest(edge.row)) emitEdge(edge, late, context);
       const changes = { state: edge.to, state_since: now };
       rows.apply(changeNode({ nodeId: edge.row.node_id, changes }));
       afterCommit(() => nodes.settled(edge.row.node_id, changes));
