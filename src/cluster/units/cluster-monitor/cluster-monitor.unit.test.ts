@@ -91,4 +91,20 @@ describe("cluster_monitor", () => {
     expect(said()).toHaveLength(2);
     expect(said()[1]).toBe("P2P_CLUSTER_HEALTHY");
   });
+
+  test("that work goes on is no word that the cluster is well while most of its nodes are not", async () => {
+    const { w, all, said, work } = await start();
+    for (const node of all) node.isBeating = false;
+    work.unfinished = 5;
+    await w.live(400);
+    expect(said().map((text) => text.split(" ")[0])).toContain("CLUSTER_STALL_DETECTED");
+    // The coordinator's own worker did one.
+    work.usefulAt = w.clock.now();
+    await w.live(60);
+    expect(said()).not.toContain("P2P_CLUSTER_HEALTHY");
+    for (const node of all) node.isBeating = true;
+    work.usefulAt = w.clock.now();
+    await w.live(60);
+    expect(said()).toContain("P2P_CLUSTER_HEALTHY");
+  });
 });

@@ -148,11 +148,13 @@ export const clusterMonitorDaemon = (
         reason,
       });
     }
-    if (ms === 0 && before.stalled) {
+    // The end of a stall is no end of what ails the cluster besides: one event ends both.
+    const isOver = ms === 0 && isWell(before.status);
+    if (isOver && before.stalled) {
       log.info("work goes on in the cluster");
       emit.P2P_CLUSTER_HEALTHY({ cluster_id: CLUSTER_ID, healthy_nodes, total_nodes });
     }
-    return { ...before, stalled: ms > 0 };
+    return { ...before, stalled: ms > 0 || (before.stalled && !isOver) };
   };
 
   /** Who was told to be gone with others is back, or at most one is not: that one has an alert of its own. */
