@@ -218,6 +218,22 @@ test("a drained node gives up claiming, and works again when it is let", async (
   await worker.stop();
 });
 
+test("a node with a dead man ends itself and its job when its main process is gone, and one without waits", async () => {
+  const { main, node, token, url } = await world({ ends: true });
+  const rented = node({ RINGRIFT_WORKER_DEAD_MAN: String(patience(3_000) / 1_000) });
+  const mortal = rented.run("join", url, token, "--label", "mortal", "--slots", "1");
+  await mortal.waitForLine(/worker ready/);
+  const patient = node().run("join", url, token, "--label", "patient", "--slots", "1");
+  await patient.waitForLine(/worker ready/);
+  const [first, second] = await main.add([{ parameters: { ms: 600_000 } }, { parameters: { ms: 600_000 } }]);
+  for (const id of [first!, second!]) await soon(async () => expect((await main.show(id)).state).toBe("running"));
+  await main.started().killNow();
+  expect(await mortal.exited).toMatchObject({ code: 5 });
+  expect(mortal.stderr()).toMatch(/the main process has not answered for \d+ s; this node ends itself/);
+  await soon(() => expect(processesWith(rented.folder)).toEqual([]));
+  await patient.waitForLine(/does not receive the heartbeats/);
+});
+
 test("a node that was forgotten ends and says that it has to join again", async () => {
   const { main, url, node, token } = await world();
   const worker = node().run("join", url, token, "--label", "box");
