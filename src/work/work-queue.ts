@@ -308,9 +308,20 @@ export class WorkQueue<K extends string = string> {
     return this.#state.outcomes;
   }
 
-  /** How many times as long as usual jobs take on a node; undefined while too few are known. */
-  pace(nodeId: string): number | undefined {
-    return this.#state.durations.pace(nodeId);
+  /** How many times as long as usual jobs take on a node, of one kind where one is named; undefined while too few are known. */
+  pace(nodeId: string, workType?: string): number | undefined {
+    return this.#state.durations.pace(nodeId, workType);
+  }
+
+  /** How long all jobs that are not finished would take one after the other, in milliseconds, by kind. */
+  workByKind(): ReadonlyMap<string, number> {
+    const work = new Map<string, number>();
+    for (const { state, work_type, config_key, jobs } of this.counts()) {
+      if (state === "completed" || state === "failed" || state === "cancelled") continue;
+      const ms = jobs * (this.usualMs({ workType: work_type, configKey: config_key }) ?? UNKNOWN_JOB_MS);
+      work.set(work_type, (work.get(work_type) ?? 0) + ms);
+    }
+    return work;
   }
 
   /** When jobs stood still on a node, oldest first, and why its disk takes no more; empty and undefined where all is well. */

@@ -205,7 +205,9 @@ export async function simulateFleet(options: FleetWorldOptions): Promise<FleetRe
           unsent: 0,
         }),
         demand: () => ({ waiting: jobs.waiting(), free: 0 }),
-        figures: async () => ({ games: 0, gamesPerHour: null }),
+        games: async () => 0,
+        mix: () => new Map(),
+        pace: () => undefined,
         invite: async () => ({
           url: "https://home:8770",
           fingerprint: "00",

@@ -124,10 +124,9 @@ export function createFleet(around: Around): { readonly fleet: FleetServices; re
       const foreseen = { slots, wanted, error: errors[0]?.error ?? null };
       return { waiting: queue.claimable(MAX_WAITING), free: desk.freeSlots, foreseen };
     },
-    figures: async (nodeId) => {
-      const { games, games_per_hour } = await queue.figures(nodeId);
-      return { games, gamesPerHour: games_per_hour };
-    },
+    games: async (nodeId) => (await queue.figures(nodeId)).games,
+    mix: () => queue.workByKind(),
+    pace: (nodeId, kind) => queue.pace(nodeId, kind),
     async invite(label, expiresMs): Promise<Invitation> {
       if (door.invite === undefined)
         throw OperatingError.unavailable("API_NOT_READY", "nodes cannot join yet: the API is not open");

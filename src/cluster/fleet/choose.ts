@@ -1,4 +1,5 @@
 /** Which offers are taken: the cheapest for the work they do, where it went well before. Pure. */
+import { sumOf } from "../../kernel/index.ts";
 import type { Priced } from "./inventory.ts";
 
 export interface Wish {
@@ -19,8 +20,32 @@ export interface ProviderRecord {
   readonly until: number;
 }
 
-/** Games an hour of machines of one offer, as measured. */
+/** How fast machines of one offer do the work that is there, as measured: usual jobs in the time of one. */
 export type Speeds = ReadonlyMap<string, number>;
+
+/** How long the work of each kind takes; empty while there is none. */
+export type WorkMix = ReadonlyMap<string, number>;
+
+/**
+ * How fast a machine does such a mix: a machine that plays fast may train slowly. By what its jobs of each kind took, and by all of them
+ * where there is no work to go by; undefined while too few are known.
+ */
+export function speedAt(
+  slots: number,
+  mix: WorkMix,
+  pace: (kind: string | undefined) => number | undefined,
+): number | undefined {
+  const total = sumOf([...mix.values()], (work) => work);
+  const shares: [string | undefined, number][] =
+    total > 0 ? [...mix].map(([kind, work]) => [kind, work / total]) : [[undefined, 1]];
+  let times = 0;
+  for (const [kind, share] of shares) {
+    const own = pace(kind);
+    if (own === undefined || own <= 0) return undefined;
+    times += share * own;
+  }
+  return slots / times;
+}
 
 export const offerKey = ({ provider, offer_id }: Pick<Priced, "provider" | "offer_id">): string =>
   `${provider}/${offer_id}`;
@@ -49,7 +74,7 @@ export function whyNotOffer(
   return undefined;
 }
 
-/** Games an hour that a machine of an offer will play: as measured, or by its size at the pace of those that were measured. */
+/** How fast a machine of an offer will be: as measured, or by its size at the pace of those that were measured. */
 function speedOf(offer: Priced, offers: readonly Priced[], speeds: Speeds): number {
   const own = speeds.get(offerKey(offer));
   if (own !== undefined && own > 0) return own;
@@ -61,7 +86,7 @@ function speedOf(offer: Priced, offers: readonly Priced[], speeds: Speeds): numb
   return sizeOf(offer) * pace;
 }
 
-/** Offers that may be taken, best first: least money for a game, and somewhat dearer where it failed lately. */
+/** Offers that may be taken, best first: least money for the work, and somewhat dearer where it failed lately. */
 export function rankOffers(
   offers: readonly Priced[],
   wish: Wish,

@@ -157,7 +157,7 @@ async function costsOf(services: FleetServices, days: number) {
   const machines = [];
   for (const row of rows) {
     const usd = costBetween(row, from, now);
-    const games = row.node_id === null ? null : (await services.figures(row.node_id)).games;
+    const games = row.node_id === null ? null : await services.games(row.node_id);
     const last_day_usd = costBetween(row, now - DAY_MS, now);
     machines.push({
       label: row.label,

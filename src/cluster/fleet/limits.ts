@@ -14,6 +14,9 @@ export const machineLimits = {
   endingMs: 10 * MINUTE_MS,
   /** Ended rows are kept for so long, and so many are forgotten at once. */
   keepMs: 400 * 24 * HOUR_MS,
+  /** How fast machines of an offer are is known from those of so long, and from so many at most. */
+  measuredBackMs: 30 * 24 * HOUR_MS,
+  measured: 1_000,
   forgottenAtOnce: 500,
 };
 

@@ -1,12 +1,22 @@
 import { createIds, type Edges, OperatingError } from "../../kernel/index.ts";
 import { createWriteSet, type Operation, type Store } from "../../router/index.ts";
-import { offerKey, type ProviderRecord, rankOffers, type Speeds, takeOffers, type Wish } from "./choose.ts";
+import {
+  offerKey,
+  type ProviderRecord,
+  rankOffers,
+  type Speeds,
+  speedAt,
+  takeOffers,
+  type Wish,
+  type WorkMix,
+} from "./choose.ts";
 import type { FleetNode, RowView } from "./decide.ts";
-import type { Foreseen } from "./foreseen.ts";
+import { type Foreseen, slotsOf } from "./foreseen.ts";
 import { createInventory, type Inventory, type Priced } from "./inventory.ts";
 import { newFleetName, newLabel } from "./label.ts";
+import { machineLimits } from "./limits.ts";
 import { freshMachine, type MachineRow } from "./machine.ts";
-import { intendMachines, nameFleet, openMachines, storedFleetName } from "./machine-rows.ts";
+import { intendMachines, machinesSince, nameFleet, storedFleetName } from "./machine-rows.ts";
 import type { NodeStart } from "./node-start.ts";
 import type { MachineProvider } from "./provider.port.ts";
 import type { FleetSettings } from "./settings.ts";
@@ -44,8 +54,12 @@ export interface FleetSurroundings extends Edges {
   readonly drain: (nodeId: string, reason: string) => Promise<void>;
   readonly burden: (nodeId: string) => Promise<Burden>;
   readonly demand: () => Demand;
-  /** What a node did in the last day. */
-  readonly figures: (nodeId: string) => Promise<{ readonly games: number; readonly gamesPerHour: number | null }>;
+  /** Games that a node played in the last day. */
+  readonly games: (nodeId: string) => Promise<number>;
+  /** The work that is there, by kind, in any measure of time. */
+  readonly mix: () => WorkMix;
+  /** How many times as long as usual jobs of a kind took on a node, or all of its jobs; undefined while too few are known. */
+  readonly pace: (nodeId: string, kind: string | undefined) => number | undefined;
   /** Where a machine of this label joins, and with what: good for one machine, until its time is over. */
   readonly invite: (label: string, expiresMs: number) => Promise<Invitation>;
 }
@@ -89,12 +103,15 @@ export function createFleetServices(around: FleetSurroundings) {
     return given;
   };
 
-  const speeds = async (): Promise<Speeds> => {
+  /** Of each offer, what its machines showed lately: also those that are gone by now. */
+  const speeds = (): Speeds => {
+    const mix = around.mix();
     const measured = new Map<string, number[]>();
-    for (const { node_id, provider, offer } of openMachines(store)) {
-      const speed = node_id === null ? null : (await around.figures(node_id)).gamesPerHour;
+    for (const row of machinesSince(store, clock.now() - machineLimits.measuredBackMs, machineLimits.measured)) {
+      const { node_id, provider, offer } = row;
+      const speed = node_id === null ? undefined : speedAt(slotsOf(row), mix, (kind) => around.pace(node_id, kind));
       const key = offerKey({ provider, offer_id: (JSON.parse(offer) as Priced).offer_id });
-      if (speed !== null && speed > 0) measured.set(key, [...(measured.get(key) ?? []), speed]);
+      if (speed !== undefined) measured.set(key, [...(measured.get(key) ?? []), speed]);
     }
     return new Map([...measured].map(([key, all]) => [key, all.toSorted((a, b) => a - b)[all.length >> 1]!]));
   };
@@ -113,7 +130,7 @@ export function createFleetServices(around: FleetSurroundings) {
   ): Promise<Priced[]> => {
     if (wanted.provider != null) inventory.provider(wanted.provider);
     const offers = await inventory.offers(signal);
-    return takeOffers(rankOffers(offers, wishOf(wanted), records(), await speeds(), clock.now()), count);
+    return takeOffers(rankOffers(offers, wishOf(wanted), records(), speeds(), clock.now()), count);
   };
 
   const intentOf = (fleet: string, offer: Priced, by: string, reason: string): MachineRow => {

@@ -37,7 +37,9 @@ async function world(settings: Partial<Settings> = {}, more: Partial<FleetSurrou
     drain: async () => {},
     burden: async () => ({ held: 0, fitting: 0, alone: 0, unsent: 0 }),
     demand: () => ({ waiting: 0, free: 0 }),
-    figures: async () => ({ games: 0, gamesPerHour: null }),
+    games: async () => 0,
+    mix: () => new Map(),
+    pace: () => undefined,
     invite: async () => ({ url: "https://home:8770", fingerprint: "00", token: "rrt_0", program, loopback: false }),
     ...more,
   });

@@ -31,7 +31,9 @@ async function world() {
     // What is drained still holds a file, and so stays where it can be seen.
     burden: async (nodeId) => ({ held: 0, fitting: 0, alone: drained.has(nodeId) ? 1 : 0, unsent: 0 }),
     demand: () => ({ waiting: 0, free: 0 }),
-    figures: async () => ({ games: 0, gamesPerHour: null }),
+    games: async () => 0,
+    mix: () => new Map(),
+    pace: () => undefined,
     invite: never,
   });
   const now = clock.now();
