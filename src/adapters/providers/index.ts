@@ -5,6 +5,7 @@
 export { hetznerProvider } from "./hetzner/hetzner-provider.ts";
 export { lambdaProvider } from "./lambda/lambda-provider.ts";
 export { localProvider } from "./local/local-provider.ts";
+export { nebiusHosts, nebiusProvider } from "./nebius/nebius-provider.ts";
 export { runPodProvider } from "./runpod/runpod-provider.ts";
 export { slurmProvider } from "./slurm/slurm-provider.ts";
 export { sshProvider } from "./ssh/ssh-provider.ts";

@@ -78,15 +78,19 @@ const retryAfterOf = (response: Response): number | undefined => {
   return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;
 };
 
-export function createProviderHttp({ name, url, key, clock, paceMs, refusalOf }: ProviderHttpOptions) {
-  const pace = createPace(clock, paceMs);
-  /** What a provider says goes into errors and logs: short, on one line, and never with the key in it. */
-  const quoted = (text: string): string =>
+/** What a provider says goes into errors and logs: short, on one line, and never with the key in it. */
+export const createQuoting =
+  (key: ProviderAccount["key"]) =>
+  (text: string): string =>
     text
       .replaceAll(key.reveal(), "(key)")
       .replace(/\s+/g, " ")
       .replace(/[^\x20-\x7e]/g, "?")
       .slice(0, MAX_TEXT);
+
+export function createProviderHttp({ name, url, key, clock, paceMs, refusalOf }: ProviderHttpOptions) {
+  const pace = createPace(clock, paceMs);
+  const quoted = createQuoting(key);
 
   const send = async <S extends z.ZodType>({ method, path, query = {}, body, signal }: Ask<S>): Promise<Response> => {
     const to = new URL(path, url.endsWith("/") ? url : `${url}/`);

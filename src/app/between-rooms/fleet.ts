@@ -10,6 +10,8 @@ import {
   hetznerProvider,
   lambdaProvider,
   localProvider,
+  nebiusHosts,
+  nebiusProvider,
   runPodProvider,
   slurmProvider,
   sshProvider,
@@ -37,7 +39,7 @@ export function providersOf(
   clock: Clock,
   env: Environment,
 ): MachineProvider[] {
-  const { local, hetzner, vast, runpod, lambda, slurm, ssh, usdPerEur, regions } = fleet;
+  const { local, hetzner, vast, runpod, lambda, nebius, slurm, ssh, usdPerEur, regions } = fleet;
   const program = fileURLToPath(moduleBeside(import.meta.url, "../cli"));
   const found: MachineProvider[] = [];
   if (local.machines > 0)
@@ -58,6 +60,8 @@ export function providersOf(
   if (runpod.key !== undefined) found.push(runPodProvider({ ...runpod, key: runpod.key, regions, clock }));
   if (lambda.key !== undefined && lambda.sshKey !== undefined)
     found.push(lambdaProvider({ url: lambda.url, key: lambda.key, sshKey: lambda.sshKey, clock }));
+  if (nebius.key !== undefined && nebius.project !== undefined)
+    found.push(nebiusProvider({ hosts: nebiusHosts(nebius.url), key: nebius.key, project: nebius.project, clock }));
   if (ssh.inventory !== undefined) {
     const scratch = join(dataDir, "fleet-ssh");
     found.push(

@@ -54,7 +54,7 @@ const value = (see: Behaviour["see"], without: unknown, set: string, changed: un
 });
 const account = (name: string, more: Environment = {}): Behaviour =>
   value((environment) => names({ ...more, ...environment }), [], keyFile, [name]);
-const address = (of: "hetzner" | "vast" | "runpod" | "lambda", without: string): Behaviour =>
+const address = (of: "hetzner" | "vast" | "runpod" | "lambda" | "nebius", without: string): Behaviour =>
   value((environment) => fleetOf(environment)[of].url, without, "http://127.0.0.1:1/", "http://127.0.0.1:1/");
 
 const behaviours: Readonly<Record<string, Behaviour>> = {
@@ -96,6 +96,14 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
     [],
     "NVIDIA_GeForce_RTX_4090:0.80,nothing",
     [{ name: "NVIDIA GeForce RTX 4090", priceUsdHour: 0.8 }],
+  ),
+  "fleet.nebius_key_file": account("nebius", { RINGRIFT_FLEET_NEBIUS_PROJECT: "project-e00abc" }),
+  "fleet.nebius_url": address("nebius", "https://api.nebius.cloud/"),
+  "fleet.nebius_project": value(
+    (environment) => names({ RINGRIFT_FLEET_NEBIUS_KEY_FILE: keyFile, ...environment }),
+    [],
+    "project-e00abc",
+    ["nebius"],
   ),
   "fleet.lambda_key_file": account("lambda", { RINGRIFT_FLEET_LAMBDA_SSH_KEY: "mine" }),
   "fleet.lambda_url": address("lambda", "https://cloud.lambda.ai/"),

@@ -507,4 +507,24 @@ describe("secrets", () => {
     expect(problems({ RINGRIFT_TOKEN_FILE: "token" }, cwd)).toEqual([`RINGRIFT_TOKEN_FILE ${refused}`]);
     expect(problems({ RINGRIFT_TOKEN_FILE: cwd })).toEqual(["RINGRIFT_TOKEN_FILE names no regular file"]);
   });
+
+  test("that are documents may have many lines, and are bounded like the others", () => {
+    const cwd = folder();
+    const file = (text: string | Uint8Array) => {
+      writeFileSync(join(cwd, "key"), text);
+      return { RINGRIFT_FLEET_NEBIUS_KEY_FILE: "key" };
+    };
+    const document = JSON.stringify(
+      { kid: "publickey-e00one", "private-key": "-----BEGIN PRIVATE KEY-----\nabc\n" },
+      null,
+      2,
+    );
+    expect(readSettings(file(`${document}\n`), cwd).fleet.nebius.key?.reveal()).toBe(document);
+    expect(problems(file("x".repeat(20_000)), cwd)).toEqual([
+      "RINGRIFT_FLEET_NEBIUS_KEY_FILE names a file of more than 16384 bytes",
+    ]);
+    expect(problems(file(Uint8Array.from({ length: 64 }, (_, n) => n)), cwd)).toEqual([
+      "RINGRIFT_FLEET_NEBIUS_KEY_FILE names a file that holds more than plain text",
+    ]);
+  });
 });

@@ -70,6 +70,7 @@ test("why an offer is not taken is said in a sentence with what it has and what 
   expect(why({}, { regions: ["us"] })).toBe("it is in eu, not in us (fleet.regions)");
   expect(why({}, { maxPriceUsdHour: 0.5 })).toBe("it costs 1 USD an hour, and 0.5 are allowed (fleet.max_price)");
   expect(why({}, {}, NOW + 4_200)).toBe("p failed 3 times and is passed over for 5 s");
+  expect(why({ not_rented: "it is only shown" })).toBe("it is only shown");
 });
 
 test("so many machines are taken of the best offer as there are, then of the next", () => {

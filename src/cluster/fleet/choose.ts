@@ -62,6 +62,7 @@ export function whyNotOffer(
   now: number,
 ): string | undefined {
   if (wish.provider !== null && offer.provider !== wish.provider) return `it is not at ${wish.provider}`;
+  if (offer.not_rented !== undefined) return offer.not_rented;
   if (record !== undefined && record.until > now)
     return `${offer.provider} failed ${record.failures} times and is passed over for ${Math.ceil((record.until - now) / 1_000)} s`;
   if (offer.available === 0) return "none is left";

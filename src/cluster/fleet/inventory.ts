@@ -1,5 +1,5 @@
 /** What providers showed when they were asked last. In memory: after a start nothing is known until they were asked anew. */
-import { type Clock, isOperatingError, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
+import { type Clock, defined, isOperatingError, type Log, messageOf, OperatingError } from "../../kernel/index.ts";
 import { askWithin } from "./ask.ts";
 import type { Listing } from "./decide.ts";
 import { askLimits } from "./limits.ts";
@@ -19,7 +19,11 @@ interface Seen {
   offers: { readonly at: number; readonly all: readonly MachineOffer[] } | undefined;
 }
 
-export type Priced = MachineOffer & { readonly provider: string };
+export type Priced = MachineOffer & {
+  readonly provider: string;
+  /** Why its provider only shows it; undefined where one can rent it. */
+  readonly not_rented?: string | undefined;
+};
 
 export function createInventory(providers: readonly MachineProvider[], clock: Clock, log: Log) {
   const byName = new Map(providers.map((provider) => [provider.name, provider]));
@@ -61,7 +65,8 @@ export function createInventory(providers: readonly MachineProvider[], clock: Cl
         return [];
       }
     }
-    return of.offers!.all.map((offer) => ({ ...offer, provider: provider.name }));
+    const { name, notRented: not_rented } = provider;
+    return of.offers!.all.map((offer) => ({ ...offer, provider: name, ...defined({ not_rented }) }));
   };
 
   return {

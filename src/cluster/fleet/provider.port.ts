@@ -57,6 +57,8 @@ export interface MachineProvider {
   readonly isRemote: boolean;
   /** What is begun of so much time is paid whole: 3,600,000 for a provider that bills by the hour. */
   readonly billingStepMs: number;
+  /** Why nothing is rented there, of one that is only shown: its offers can be compared, and are never taken. */
+  readonly notRented?: string;
   /** What can be rented now, and for how much. */
   offers(signal: AbortSignal): Promise<readonly MachineOffer[]>;
   /** All machines of the account, also those of others: whole, or an error. */

@@ -2,6 +2,7 @@
 import {
   decimal,
   line,
+  name,
   path,
   type SettingValues,
   seconds,
@@ -232,6 +233,26 @@ export const fleetSettings = {
       default: undefined,
       shown: "none: nothing is rented there",
       about: "Name of the SSH key at Lambda with which instances are launched.",
+    }),
+  },
+  nebius: {
+    key: secretFile(
+      {
+        key: "fleet.nebius_key_file",
+        variable: "RINGRIFT_FLEET_NEBIUS_KEY_FILE",
+        shown: "none: nothing is shown of it",
+        about:
+          "File with the credentials of a service account of Nebius, as its own tools make it, or with an access token. It is only listed: offers, prices and machines.",
+      },
+      { isDocument: true },
+    ),
+    url: address("nebius", "RINGRIFT_FLEET_NEBIUS_URL", "Nebius", "https://api.nebius.cloud/"),
+    project: name({
+      key: "fleet.nebius_project",
+      variable: "RINGRIFT_FLEET_NEBIUS_PROJECT",
+      default: undefined,
+      shown: "none: nothing is shown of it",
+      about: "Id of the project at Nebius whose offers and machines are shown.",
     }),
   },
   ssh: {

@@ -14,17 +14,27 @@ export interface Secret {
 const HIDDEN = "(secret)";
 const MIN_CHARACTERS = 16;
 const MAX_BYTES = 4_096;
+const MAX_DOCUMENT_BYTES = 16_384;
+
+interface SecretForm {
+  /** It is a document, as a provider hands it out, and not one word. */
+  readonly isDocument?: boolean;
+}
 
 const secretOf = (text: string): Secret => ({ reveal: () => text, toString: () => HIDDEN, toJSON: () => HIDDEN });
 
 /** The path itself is not repeated either: whoever puts the secret there by mistake finds it in no log. */
-function readSecret(path: string): Reading {
+function readSecret(path: string, { isDocument = false }: SecretForm): Reading {
   try {
+    const maxBytes = isDocument ? MAX_DOCUMENT_BYTES : MAX_BYTES;
     const about = statSync(path);
     if (!about.isFile()) return { refused: "names no regular file" };
-    if (about.size > MAX_BYTES) return { refused: `names a file of more than ${MAX_BYTES} bytes` };
+    if (about.size > maxBytes) return { refused: `names a file of more than ${maxBytes} bytes` };
     const text = readFileSync(path, "utf8").trim();
-    if (!/^[\x21-\x7e]*$/.test(text)) return { refused: "names a file whose text is not one line without blanks" };
+    if (isDocument && !/^[\x20-\x7e\r\n\t]*$/.test(text))
+      return { refused: "names a file that holds more than plain text" };
+    if (!isDocument && !/^[\x21-\x7e]*$/.test(text))
+      return { refused: "names a file whose text is not one line without blanks" };
     if (text.length < MIN_CHARACTERS)
       return { refused: `names a file whose secret has fewer than ${MIN_CHARACTERS} characters` };
     return { value: secretOf(text) };
@@ -34,14 +44,19 @@ function readSecret(path: string): Reading {
 }
 
 /** A setting that is the path of a file with the secret, and nothing, where it may be missing. */
-export const secretFile = (row: Omit<Row<undefined>, "default">): Setting<Secret | undefined> => {
+export const secretFile = (
+  row: Omit<Row<undefined>, "default">,
+  form: SecretForm = {},
+): Setting<Secret | undefined> => {
   const read = (value: unknown, base: string): Reading =>
     typeof value === "string" && !value.includes("\0")
-      ? readSecret(resolve(base, value))
+      ? readSecret(resolve(base, value), form)
       : { refused: "is not a path" };
   const kind: Kind<Secret | undefined> = {
     expects: "the path of a file with a secret",
-    range: `a path of a file: one line of ${MIN_CHARACTERS} to ${MAX_BYTES} characters`,
+    range: form.isDocument
+      ? `a path of a file: text of ${MIN_CHARACTERS} to ${MAX_DOCUMENT_BYTES} characters`
+      : `a path of a file: one line of ${MIN_CHARACTERS} to ${MAX_BYTES} characters`,
     schema: { type: "string" },
     secret: true,
     fromText: read,
