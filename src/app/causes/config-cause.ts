@@ -100,39 +100,36 @@ function ofJobs({ jobs, work }: ConfigFacts): Cause | undefined {
   return waiting === undefined || isSome ? undefined : jobCause(waiting, work);
 }
 
-/** What failed before and is under way again: until something comes of it, what failed is what there is to know. */
-function failedBefore(facts: ConfigFacts): Cause | undefined {
-  const { config, jobs } = facts;
-  const { config_key: key, stage, attempt } = config;
-  const failure = config.failures.at(-1);
-  if (attempt < 2 || failure?.stage !== stage || jobs.some(({ state }) => state === "completed"))
-    return failedOften(facts);
-  const level = jobs.some(({ progress }) => (progress ?? 0) > 0) ? "note" : "warn";
-  const what = `${stage} of ${key} failed and is being tried again, attempt ${attempt}: ${failure.message} (${failure.code})`;
-  const advice = { action: "history", subject: key } as const;
-  const about = { actual: failure.message, required: "done", since: failure.at, advice };
-  return causeOf(level, "stage_failing", key, what, about);
-}
-
 /**
- * What failed more than once in a row stays a cause until it succeeds, also while what it needs is made again: whoever looks in the
- * midst of the next try would be told that all is well.
+ * What failed before and is under way again: until something comes of it, what failed is what there is to know. More than once in a
+ * row it stays so until it succeeds, also while what it needs is made again: whoever looks in the midst of the next try would be told
+ * that all is well.
  */
-function failedOften({ config }: ConfigFacts): Cause | undefined {
-  const { config_key: key, stage, failures } = config;
+function failedBefore({ config, jobs }: ConfigFacts): Cause | undefined {
+  const { config_key: key, stage, attempt, failures } = config;
   const failure = failures.at(-1);
   if (failure === undefined) return undefined;
+  const said = `${failure.message} (${failure.code})`;
   const inARow = failuresInARow(config, failure.stage);
-  if (inARow < 2) return undefined;
-  const what = `${failure.stage} of ${key} failed ${inARow} times in a row, and ${stage} is under way again: ${failure.message} (${failure.code})`;
-  const first = failures.at(-inARow)!;
   const advice = { action: "history", subject: key } as const;
-  return causeOf("warn", "stage_failing", key, what, {
-    actual: failure.message,
-    required: "done",
-    since: first.at,
-    advice,
-  });
+  const about = { actual: failure.message, required: "done", advice };
+  if (inARow > 1) {
+    const goesOn = stage === failure.stage ? "it is being tried again" : `${stage} is under way again`;
+    const what = `${failure.stage} of ${key} failed ${inARow} times in a row, and ${goesOn}: ${said}`;
+    return causeOf("warn", "stage_failing", key, what, { ...about, since: failures.at(-inARow)!.at });
+  }
+  if (attempt < 2 || failure.stage !== stage || jobs.some(({ state }) => state === "completed")) return undefined;
+  const level = jobs.some(({ progress }) => (progress ?? 0) > 0) ? "note" : "warn";
+  const what = `${stage} of ${key} failed and is being tried again, attempt ${attempt}: ${said}`;
+  return causeOf(level, "stage_failing", key, what, { ...about, since: failure.at });
+}
+
+/** What a job does by itself in a moment does not hide what fails again and again. */
+function ofWork(facts: ConfigFacts): Cause | undefined {
+  const ofJob = ofJobs(facts);
+  if (ofJob !== undefined && ofJob.level !== "note") return ofJob;
+  const before = failedBefore(facts);
+  return before?.level === "warn" ? before : (ofJob ?? before);
 }
 
 function ofWaits({ config, jobs, work: { now } }: ConfigFacts): Cause | undefined {
@@ -189,8 +186,7 @@ export function configCause(facts: ConfigFacts): Cause | null {
     (config.state === "paused" ? stopped(facts) : undefined) ??
     unit() ??
     stopped(facts) ??
-    ofJobs(facts) ??
-    failedBefore(facts) ??
+    ofWork(facts) ??
     silent(facts) ??
     ofWaits(facts) ??
     late(facts);

@@ -131,24 +131,45 @@ describe("a stage that failed and is tried again", () => {
 
 describe("a stage that failed again and again", () => {
   const failed = (stage: string, at: number) => ({ stage, code: "SEGMENTS_REJECTED", message: "4 of 4 are bad", at });
-  const causeAt = (stage: string, failures: readonly object[]) =>
+  const done = { work_id: "w9", state: "completed", progress: 1, lapses: [], failure: null };
+  const causeAt = (stage: string, failures: readonly object[], job: object = done, work = facts) =>
     configCause({
       config: {
         ...{ config_key: "hex8_2p", state: "running", stage, iteration: 1, attempt: failures.length + 1, waits: [] },
         ...{ failures, deadline: NOW + 60_000 },
       } as unknown as ConfigSnapshot,
-      jobs: [{ work_id: "w9", state: "completed", progress: 1, lapses: [], failure: null } as unknown as JobView],
-      work: facts,
+      jobs: [job as JobView],
+      work,
       unitCause: () => undefined,
       fault: undefined,
     });
 
-  test.each(["selfplay", "data_sync"])("is still what there is to know while %s is under way for it", (stage) => {
-    const failures = [failed("data_sync", NOW - 90_000), failed("data_sync", NOW - 60_000)];
-    expect(causeAt(stage, failures)).toMatchObject({
+  const twice = [failed("data_sync", NOW - 90_000), failed("data_sync", NOW - 60_000)];
+
+  test.each([
+    ["selfplay", "selfplay is under way again"],
+    ["data_sync", "it is being tried again"],
+  ])("is still what there is to know while %s is under way for it", (stage, goesOn) => {
+    expect(causeAt(stage, twice)).toMatchObject({
       ...{ code: "stage_failing", level: "warn", since: NOW - 90_000 },
-      what: `data_sync of hex8_2p failed 2 times in a row, and ${stage} is under way again: 4 of 4 are bad (SEGMENTS_REJECTED)`,
+      what: `data_sync of hex8_2p failed 2 times in a row, and ${goesOn}: 4 of 4 are bad (SEGMENTS_REJECTED)`,
     });
+  });
+
+  test("is not hidden by a job that gets on, nor by one that may yet be taken from its holder", () => {
+    const atWork = {
+      ...done,
+      work_type: "selfplay",
+      state: "running",
+      node_id: "box2",
+      claimed_at: NOW,
+      progress: 0.5,
+    };
+    expect(causeAt("data_sync", twice, atWork)).toMatchObject({ code: "stage_failing", level: "warn" });
+    const idle = () => ({ ms: 50_000, limitMs: 60_000, isGuess: false });
+    const slow = { ...facts, idle } as typeof facts;
+    expect(causeAt("selfplay", twice, atWork, slow)).toMatchObject({ code: "stage_failing", level: "warn" });
+    expect(causeAt("selfplay", [], atWork, slow)).toMatchObject({ code: "job_without_progress", level: "note" });
   });
 
   test("is nothing to look at when it failed once, or when another failed before it", () => {

@@ -16,7 +16,7 @@ import { PLANTED_ROWS, type Plant } from "./plants.ts";
 import { bootMain, LOCAL, type MainProcess, type Surroundings } from "./process.ts";
 import { type Character, createCraft, rawKeyOf, runWorker, type Worker } from "./workers.ts";
 
-/** Something must come of the loop, or a cause must be named, within so much time. */
+/** Something must come of the loop, or a cause must be named, within so much time for each config: they share the workers. */
 const BOUND_MS = 40 * 60_000;
 /** Causes that a person may have to remove, one after the other, for one outcome. */
 const MAX_LOOKS = 2;
@@ -78,6 +78,7 @@ export async function simulateLiveness(seed: number, scene: Scene = {}): Promise
   let [crashes, isBad, over] = [0, true, false];
 
   const plans = (random.next() < 0.3 ? ["a_2p", "b_2p"] : ["a_2p"]).map(planOf);
+  const boundMs = BOUND_MS * plans.length;
   const workers: Worker[] = [];
   const add = (character: Character, isLocal = false) => {
     const label = isLocal ? LOCAL : `box${workers.length + 1}`;
@@ -153,7 +154,7 @@ export async function simulateLiveness(seed: number, scene: Scene = {}): Promise
 
   /** Waits for an outcome. What is plain to see is done on the way. */
   const outcomeAfter = async (configKey: string, before: number): Promise<boolean> => {
-    const until = clock.now() + BOUND_MS;
+    const until = clock.now() + boundMs;
     for (let looked = 0; clock.now() < until; looked += 1) {
       await wait(LOOK_MS);
       if (verdicts(configKey) > before) return true;
@@ -176,7 +177,7 @@ export async function simulateLiveness(seed: number, scene: Scene = {}): Promise
         noteLook(look);
         if (look.done !== null && looked < MAX_LOOKS) continue;
         const why = look.told.join("; ") || "no cause was named";
-        violations.push(`nothing came of ${configKey} after ${looked} times ${BOUND_MS / 60_000} minutes: ${why}`);
+        violations.push(`nothing came of ${configKey} after ${looked} times ${boundMs / 60_000} minutes: ${why}`);
         return;
       }
     }
