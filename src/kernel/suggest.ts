@@ -29,7 +29,7 @@ export function suggest(wrong: string, known: Iterable<string>, max = 3): string
   const needle = wrong.slice(0, 100).toUpperCase();
   const limit = Math.max(2, Math.floor(needle.length / 3));
   const scored: { name: string; score: number }[] = [];
-  for (const name of known) {
+  for (const name of new Set(known)) {
     const other = name.toUpperCase();
     if (other === needle) return [name];
     const d = distance(needle, other, limit);

@@ -171,10 +171,11 @@ export const autoSync = (services: AutoSyncServices, limits = transferNewsLimits
     },
     health: ({ rows, now, cache: { copies, stalls, unreachable } }) => ({
       status: "running",
-      message:
-        stalls + unreachable === 0
-          ? ""
-          : `since the start transfers fell silent ${stalls} times and found nobody ${unreachable} times; other ways took their place`,
+      message: healthText(
+        rows.list(policies).map(([name]) => name),
+        stalls,
+        unreachable,
+      ),
       details: {
         copies,
         stalls,
@@ -186,3 +187,13 @@ export const autoSync = (services: AutoSyncServices, limits = transferNewsLimits
     }),
   });
 };
+
+const healthText = (on: readonly string[], stalls: number, unreachable: number): string =>
+  [
+    ...(on.length === 0 ? [] : [`policies that are on: ${on.join(", ")}`]),
+    ...(stalls + unreachable === 0
+      ? []
+      : [
+          `since the start transfers fell silent ${stalls} times and found nobody ${unreachable} times; other ways took their place`,
+        ]),
+  ].join("; ");

@@ -73,6 +73,7 @@ async function world() {
       return taken.map(({ sha256 }) => sha256);
     },
     policies: () => runtime.status().find(({ name }) => name === "auto_sync")?.details?.policies,
+    message: () => runtime.status().find(({ name }) => name === "auto_sync")?.message,
     best: () => runtime.status().find(({ name }) => name === "auto_sync")?.details?.best_data,
   };
 }
@@ -86,10 +87,10 @@ test("GOSSIP_SYNC calls a few nodes with waiting transfers in every round, until
   await w.pass(60_000);
   expect(new Set(w.woken)).toEqual(new Set(NODES));
   expect(w.woken.slice(0, 3)).toEqual(["a", "b", "c"]);
-  expect(w.policies()).toEqual(["GOSSIP_SYNC"]);
+  expect([w.policies(), w.message()]).toEqual([["GOSSIP_SYNC"], "policies that are on: GOSSIP_SYNC"]);
   await w.driven(w.manager.start("AUTO_SYNC"));
   await w.pass(30_000);
-  expect(w.policies()).toEqual([]);
+  expect([w.policies(), w.message()]).toEqual([[], ""]);
 });
 
 const HASHES = { best: sha256Of("best"), hex: sha256Of("hex"), othello: sha256Of("othello"), worst: sha256Of("worst") };
