@@ -15,6 +15,8 @@ export interface S3Double {
   readonly objects: Map<string, Uint8Array>;
   /** What it takes for now, beside the true time. */
   aheadMs: number;
+  /** What whoever asks for a listing gets: all there is, nothing, or an error of the server. */
+  listing: "sound" | "empty" | "fails";
   stop(): Promise<void>;
   start(): Promise<void>;
 }
@@ -138,7 +140,11 @@ export async function s3Double(buckets: readonly string[]): Promise<S3Double> {
       objects.delete(key);
       return void response.writeHead(204).end();
     }
-    if (url.searchParams.get("list-type") === "2") return void xml(listOf(bucket, url.searchParams));
+    if (url.searchParams.get("list-type") === "2") {
+      if (double.listing === "fails") throw new Refusal(500, "InternalError");
+      const listed = double.listing === "empty" ? "<ListBucketResult></ListBucketResult>" : undefined;
+      return void xml(listed ?? listOf(bucket, url.searchParams));
+    }
     const found = objects.get(key);
     if (found === undefined) throw new Refusal(404, "NoSuchKey");
     const [, first] = /^bytes=(\d+)-$/.exec(request.headers.range ?? "") ?? [];
@@ -169,6 +175,7 @@ export async function s3Double(buckets: readonly string[]): Promise<S3Double> {
     ...known,
     objects,
     aheadMs: 0,
+    listing: "sound",
     start,
     async stop() {
       if (!server.listening) return;

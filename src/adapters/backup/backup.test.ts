@@ -314,6 +314,29 @@ test("what no kept backup needs goes, the manifest first, and nothing else; a dr
   });
 });
 
+test("a store whose listing is empty or an error has nothing taken away", async () => {
+  const here = await machine();
+  const double = await s3Double(["games"]);
+  onTestFinished(() => double.stop());
+  const { endpoint, accessKeyId, secretAccessKey, objects } = double;
+  const keys = { endpoint, accessKeyId, secretAccessKey, bucket: "games", disk: "backup" };
+  const world = await worldAt({ name: "s3", transport: "s3", ...keys });
+  for (let n = 0; n < 2; n += 1) {
+    await here.make(randomBytes(100 + n));
+    await backUp(world, here);
+  }
+  const before = objects.size;
+  const order = { keep: 1, keepMs: 0, dryRun: false };
+  double.listing = "empty";
+  expect(await pruneBackups(world, order)).toMatchObject({ backups: [], files: 0, refused: expect.any(String) });
+  double.listing = "fails";
+  await expect(pruneBackups(world, order)).rejects.toMatchObject({ name: "OperatingError" });
+  expect(objects.size).toBe(before);
+  double.listing = "sound";
+  expect((await pruneBackups(world, order)).backups).toHaveLength(1);
+  expect(objects.size).toBeLessThan(before);
+});
+
 test("a disk that is not mounted, or that holds other things, is no place for backups and gets nothing", async () => {
   const here = await machine();
   await here.make(randomBytes(10));
