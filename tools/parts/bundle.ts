@@ -79,6 +79,19 @@ const noHttp2: Plugin = {
   },
 };
 
+/** What counts and measures here; the rest of the package watches processes, clusters and gateways, and loads what no start needs. */
+const MEASURES = /\/@prometheus-io\/client\/index\.js$/;
+const measuresAlone: Plugin = {
+  name: "measures-alone",
+  load: {
+    filter: { id: MEASURES },
+    handler: () =>
+      ["Registry", "Counter", "Gauge", "Histogram"]
+        .map((name) => `exports.${name} = require("./lib/${name.toLowerCase()}");`)
+        .join("\n"),
+  },
+};
+
 /** commander can start other programs and looks at the process by an import: each loads modules that no command of ours uses. */
 const lateForCommander: Plugin = {
   name: "late-for-commander",
@@ -136,7 +149,7 @@ export async function bundle(folder: string): Promise<readonly string[]> {
     platform: "node",
     input: Object.fromEntries(entries.map((path) => [path.replace(/\.ts$/, ""), join(SRC, path)])),
     external: (id, importer) => STAYS_OUTSIDE.test(id) && !(LATE.test(id) && importer?.includes(COMMANDER)),
-    plugins: [leanBuiltins, noHttp2, lateForCommander, ownPlace, together.plugin],
+    plugins: [leanBuiltins, noHttp2, measuresAlone, lateForCommander, ownPlace, together.plugin],
   });
   try {
     const { output } = await build.write({

@@ -10,7 +10,6 @@ import {
 } from "node:http";
 import { createServer as createTlsServer, request as httpsRequest } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { getRequestListener } from "@hono/node-server";
 import { type Edges, messageOf, OperatingError, type Timer } from "../../kernel/index.ts";
 import type { Door } from "./access.ts";
 import { LOOPBACK_HOSTS } from "./address.ts";
@@ -112,12 +111,24 @@ function limitAddresses(server: Server): void {
   });
 }
 
+/** What makes of a request one of the web, and sends the answer. With it comes all that `fetch` needs: a tenth of a start. */
+type Answering = ReturnType<typeof import("@hono/node-server").getRequestListener>;
+
+/** It is loaded so long after the doors are open, or by the first who asks. */
+const LOAD_AFTER_MS = 2_000;
+
 function listenerAt(cameBy: Door, { fetch, clock }: SurfaceOptions, { awaited }: DoorState) {
-  const answer = getRequestListener((request, env) => {
-    const { incoming, outgoing } = env as Env["Bindings"];
-    return fetch(request, { incoming, outgoing, cameBy });
-  });
-  return (incoming: IncomingMessage, outgoing: Parameters<typeof answer>[1]) => {
+  let loaded: Answering | undefined;
+  const load = async (): Promise<Answering> => {
+    const { getRequestListener } = await import("@hono/node-server");
+    loaded ??= getRequestListener((request, env) => {
+      const { incoming, outgoing } = env as Env["Bindings"];
+      return fetch(request, { incoming, outgoing, cameBy });
+    });
+    return loaded;
+  };
+  clock.after(LOAD_AFTER_MS, () => void load());
+  return (incoming: IncomingMessage, outgoing: Parameters<Answering>[1]) => {
     const id = incoming.headers["x-request-id"];
     if (typeof id === "string" && awaited.has(id)) awaited.set(id, true);
     outgoing.once("prefinish", () => {
@@ -126,7 +137,8 @@ function listenerAt(cameBy: Door, { fetch, clock }: SurfaceOptions, { awaited }:
       const patience = clock.after(TAKE_ANSWER_MS, () => incoming.socket.destroy());
       outgoing.once("close", () => patience.cancel());
     });
-    void answer(incoming, outgoing);
+    if (loaded !== undefined) void loaded(incoming, outgoing);
+    else void load().then((answer) => answer(incoming, outgoing));
   };
 }
 

@@ -35,13 +35,13 @@ const health = ({ runtime }: ReturnType<typeof doorOf>) => {
 test("a door that is gone is opened anew at once, one that is silent when it is so twice", async () => {
   const gone = doorOf({ door: { ...open, ok: false, gone: true, message: "ECONNREFUSED" }, refuses: false });
   await gone.world.driven(gone.runtime.start());
-  await gone.world.pass(500);
+  await gone.world.pass(1_500);
   expect(gone.reopenedAt).toHaveLength(1);
   expect(health(gone)).toMatchObject({ status: "running", details: { reopened: 1 } });
 
   const silent = doorOf({ door: { ...open, ok: false, message: "no answer within 2 s" }, refuses: false });
   await silent.world.driven(silent.runtime.start());
-  await silent.world.pass(500);
+  await silent.world.pass(1_500);
   expect(silent.reopenedAt).toHaveLength(0);
   expect(health(silent)).toMatchObject({ status: "stopped", message: "port: no answer within 2 s" });
   await silent.world.pass(1_000);

@@ -33,6 +33,8 @@ export const httpServer = (
   const troubles = new Map<string, Trouble>();
   let doors: readonly HttpDoor[] = [];
   let reopened = 0;
+  /** The doors were opened by the start of which the first tick is a part, or it had failed: it has more to do than to ask them. */
+  let isFirst = true;
 
   const tend = async (door: HttpDoor, log: (message: string) => void): Promise<void> => {
     if (door.ok) return void troubles.delete(door.door);
@@ -65,6 +67,10 @@ export const httpServer = (
     loop: {
       everyMs,
       async tick({ log, signal }) {
+        if (isFirst) {
+          isFirst = false;
+          return;
+        }
         doors = await surface.check();
         for (const door of doors) {
           if (signal.aborted) return;
