@@ -110,19 +110,11 @@ function differencesOf({ store, inventory }: FleetServices) {
   return found;
 }
 
-/** What can be rented, what would be, and why not the others. Nobody is asked for a machine. */
-async function planOf(
-  services: FleetServices,
-  { count, provider }: { count: number; provider: string | null },
-  signal: AbortSignal,
-) {
-  const { store, clock, settings, inventory } = services;
-  const chosen = await services.choose(count, { provider }, signal);
-  const offers = await inventory.offers(signal);
+/** Offers in the order in which they would be rented, each with why it would not be; null if it would. */
+function takesOf({ store, clock, settings }: FleetServices, chosen: readonly Priced[]) {
   const now = clock.now();
-  const billed = machinesSince(store, now - machineLimits.billedBackMs, MAX_SHOWN);
-  let rows = billed;
-  const takes = chosen.map((offer) => {
+  let rows = machinesSince(store, now - machineLimits.billedBackMs, MAX_SHOWN);
+  return chosen.map((offer) => {
     const refusal =
       refusalOf(rows, offer.price_usd_hour, settings.budget, now)?.message ??
       (rows.filter(isOpen).length >= settings.max
@@ -132,6 +124,19 @@ async function planOf(
     if (refusal === null) rows = [...rows, planned(offer, now)];
     return { ...offer, refusal };
   });
+}
+
+/** What can be rented, what would be, and why not the others. Nobody is asked for a machine. */
+async function planOf(
+  services: FleetServices,
+  { count, provider }: { count: number; provider: string | null },
+  signal: AbortSignal,
+) {
+  const { clock, inventory } = services;
+  const chosen = await services.choose(count, { provider }, signal);
+  const offers = await inventory.offers(signal);
+  const now = clock.now();
+  const takes = takesOf(services, chosen);
   const wish = services.wishOf({ provider });
   const records = services.records();
   return {
@@ -239,7 +244,16 @@ export function createFleetConsole(services: FleetServices) {
         throw OperatingError.unavailable("NOTHING_TO_RENT", "nothing that fits is offered", {
           hint: "'ringrift fleet plan' shows what is offered, and why it is not taken.",
         });
-      if (dryRun) return { machines: [], would: offers, refusal: null, applied: false };
+      if (dryRun) {
+        const takes = takesOf(services, offers);
+        const would = takes.filter((take) => take.refusal === null);
+        return {
+          machines: [],
+          would,
+          refusal: takes.find((take) => take.refusal !== null)?.refusal ?? null,
+          applied: false,
+        };
+      }
       const { rows, refusal } = await services.intend(offers, by, reason);
       if (rows.length === 0 && refusal !== undefined) throw refusal;
       return {

@@ -79,7 +79,13 @@ export function registerFleet(fleet: Command, shell: Shell): void {
                 (offer) =>
                   `would rent ${printable(offer.offer_id)} at ${printable(offer.provider)} for ${usd(offer.price_usd_hour)} an hour`,
               )),
-          ...(refusal === null ? [] : [shell.paint.yellow(`not all of them: ${printable(refusal)}`)]),
+          ...(refusal === null
+            ? []
+            : [
+                shell.paint.yellow(
+                  `${machines.length + would.length === 0 ? "none" : "not all"} of them: ${printable(refusal)}`,
+                ),
+              ]),
           ...(applied ? [] : [DRY]),
         ],
       ),

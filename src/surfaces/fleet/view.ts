@@ -96,10 +96,11 @@ export function planLines(plan: FleetPlan, look: Look): string[] {
     offer.refusal == null ? look.paint.green("may be rented") : look.paint.yellow(printable(offer.refusal)),
   ];
   const head = ["PROVIDER", "OFFER", "REGION", "HAS", right("USD/H"), ""];
+  const rented = takes.filter(({ refusal }) => refusal == null).length;
   return [
     ...factLines([...moneyFacts(plan)], look),
     "",
-    takes.length === 0 ? "nothing that fits is offered" : `would rent ${plural(takes.length, "machine")}:`,
+    takes.length === 0 ? "nothing that fits is offered" : `would rent ${plural(rented, "machine")}:`,
     ...(takes.length === 0 ? [] : tableLines([head, ...takes.map(row)], look)),
     "",
     ...(offers.length === 0 ? [] : ["offered, cheapest first:", ...tableLines([head, ...offers.map(row)], look)]),
