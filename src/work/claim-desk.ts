@@ -23,6 +23,9 @@ export interface ClaimDesk {
 
 const busy = (what: string) => OperatingError.busy("CLAIMS_BUSY", what, { details: { retryAfterSeconds: 2 } });
 
+/** Why a job is given back that was chosen for somebody who had hung up by then: nobody ever had it. */
+export const CLAIMER_GONE = "its claimer is gone";
+
 export function createClaimDesk(
   queue: Pick<WorkQueue, "claimAll" | "release" | "onClaimable" | "claimable">,
   clock: Clock,
@@ -73,7 +76,7 @@ export function createClaimDesk(
     try {
       const leases = await take(waiter.request);
       if (waiters.has(waiter) && leases.length > 0) waiter.done(leases);
-      else await Promise.all(leases.map((lease) => queue.release(lease, "its claimer is gone")));
+      else await Promise.all(leases.map((lease) => queue.release(lease, CLAIMER_GONE)));
     } catch (thrown) {
       waiter.failed(thrown);
     }
