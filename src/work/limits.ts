@@ -134,6 +134,13 @@ export const jobSchedulerLimits = {
 /** What a beat may carry: more would make every sign of life a load. */
 export const METRIC_LIMITS = { max: 16, name: 64 } as const;
 
+export const CURVE_LIMITS = {
+  /** Points of a job that are kept; a longer curve is thinned out. */
+  points: 400,
+  /** In one word of a worker, and that a worker keeps until it is sent. */
+  told: 64,
+} as const;
+
 export const LIVE_BOARD_LIMITS = {
   /** Nodes that tell at once. */
   nodes: 12,

@@ -131,4 +131,19 @@ export const workMigrations: readonly Migration[] = [
     name: "what a stopped try saved for the next one",
     sql: "ALTER TABLE work_jobs ADD COLUMN saved TEXT;",
   },
+  {
+    id: 9,
+    name: "what runs say of themselves step by step",
+    sql: `
+      CREATE TABLE work_points (
+        seq INTEGER NOT NULL,
+        n INTEGER NOT NULL,
+        fence INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        progress REAL,
+        metrics TEXT NOT NULL,
+        PRIMARY KEY (seq, n)
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ];

@@ -1,6 +1,7 @@
 import { type Clock, defined, type Random } from "../kernel/index.ts";
 import type { EventRouter, Store } from "../router/index.ts";
 import { type ClaimDesk, createClaimDesk } from "./claim-desk.ts";
+import { type Curves, createCurves } from "./curves.ts";
 import { kindsWith, type WorkKinds } from "./job/kinds.ts";
 import { createLiveBoards, type LiveBoards } from "./live-boards.ts";
 import { admissionLimitDefaults, storedNodePolicy } from "./node-policy.ts";
@@ -36,6 +37,8 @@ export interface WorkSurroundings {
 export interface WorkServices {
   readonly queue: WorkQueue;
   readonly desk: ClaimDesk;
+  /** What runs said of themselves step by step. */
+  readonly curves: Curves;
   /** Of games that are played now. */
   readonly boards: LiveBoards;
   readonly settings: WorkSettings;
@@ -86,5 +89,6 @@ export function createWorkServices(around: WorkSurroundings): WorkServices {
     },
     ...defined({ isStored, judgeFile }),
   });
-  return { queue, desk: createClaimDesk(queue, clock), boards: createLiveBoards(clock), settings };
+  const curves = createCurves(store, (workId) => queue.show(workId));
+  return { queue, desk: createClaimDesk(queue, clock), curves, boards: createLiveBoards(clock), settings };
 }

@@ -3,6 +3,7 @@ import { insertRow } from "../router/sql-rows.ts";
 import { defineOperation, defineStoreModule, type SqlValue, type Transaction } from "../router/store.port.ts";
 import type { StoredJob } from "./job/job.ts";
 import { MAX_BACKOFF_MS } from "./job/retry-rules.ts";
+import { CURVE_LIMITS } from "./limits.ts";
 import { workMigrations } from "./migrations.ts";
 
 /** What can change in the life of a job. */
@@ -209,9 +210,27 @@ export const forgetWork = defineOperation<ForgetWork, { forgotten: number }>("wo
     tx.run("DELETE FROM work_dependencies WHERE seq = ?", seq);
     tx.run("DELETE FROM work_dependencies WHERE depends_on = ?", seq);
     tx.run("DELETE FROM work_inputs WHERE seq = ?", seq);
+    tx.run("DELETE FROM work_points WHERE seq = ?", seq);
     tx.run("DELETE FROM work_jobs WHERE seq = ?", seq);
   }
   return { forgotten: seqs.length };
+});
+
+export interface AppendPoints {
+  readonly seq: number;
+  readonly fence: number;
+  readonly points: readonly { readonly at: number; readonly progress: number | null; readonly metrics: string }[];
+}
+
+/** When there are too many, every second point goes, then every second of those that are left: all that stay are as far apart. */
+export const appendPoints = defineOperation<AppendPoints, void>("work.points", (tx, { seq, fence, points }) => {
+  const before = tx.get<{ n: number }>("SELECT max(n) AS n FROM work_points WHERE seq = ?", seq)?.n ?? 0;
+  for (const [i, { at, progress, metrics }] of points.entries())
+    insertRow(tx, "work_points", { seq, n: before + 1 + i, fence, at, progress, metrics });
+  const newest = before + points.length;
+  let apart = 1;
+  while (newest / apart >= CURVE_LIMITS.points) apart *= 2;
+  if (apart > 1) tx.run("DELETE FROM work_points WHERE seq = ? AND n < ? AND n % ? <> 0", seq, newest, apart);
 });
 
 /** Lanes that no job stands in any more. */
@@ -223,5 +242,5 @@ export const forgetLanes = defineOperation<Record<never, never>, void>("work.for
 export const workModule = defineStoreModule({
   name: "work",
   migrations: workMigrations,
-  operations: [applyWork, promoteDue, forgetWork, forgetLanes],
+  operations: [applyWork, promoteDue, forgetWork, forgetLanes, appendPoints],
 });

@@ -6,11 +6,21 @@ import { URGENCIES, type Urgency } from "../../work/job/urgency.ts";
 import { showAnswer } from "../cli/answers.ts";
 import type { Shell } from "../cli/shell.ts";
 import { decimal, lengthOfTime, oneOf, sentence, wholeNumber } from "../cli/values.ts";
-import { failureLines, forecastLines, jobDetails, jobLines, loadLines, orderedLine, statsLines } from "./view.ts";
+import {
+  curveLines,
+  failureLines,
+  forecastLines,
+  jobDetails,
+  jobLines,
+  loadLines,
+  orderedLine,
+  statsLines,
+} from "./view.ts";
 import {
   addWork,
   cancelWork,
   forecastWork,
+  getCurve,
   getLoadForecast,
   getWork,
   getWorkStats,
@@ -146,6 +156,11 @@ export function registerQueue(queue: Command, shell: Shell): void {
     .command("stats")
     .description("count jobs and show how long they wait, by config, kind and state")
     .action(() => showAnswer(shell, getWorkStats, {}, (stats) => statsLines(stats, shell)));
+  queue
+    .command("curve")
+    .description("show the per-step metrics of a job: what its program said while it ran, as in losses")
+    .argument(...which)
+    .action((id: string) => showAnswer(shell, getCurve, { params: { id } }, (answer) => curveLines(answer, shell)));
   queue
     .command("next")
     .description("show which jobs the queue would hand out next, to which node and why; nothing is handed out")

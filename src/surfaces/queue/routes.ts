@@ -94,6 +94,11 @@ const workerRoutes: readonly Route[] = [
     });
     return { watched: live.tell(node_id, held) };
   }),
+  handle(wire.tellCurves, async ({ ports, body: { curves }, caller }) => {
+    assertSpeaksFor(caller, nodesOf(curves), ports);
+    const taken = await Promise.all(curves.map(({ ref, points }) => ports.work.curves.tell(ref, points)));
+    return { taken: taken.filter((each) => each).length };
+  }),
   handle(wire.completeWork, ({ ports, body: { completions }, caller }) => {
     assertSpeaksFor(caller, nodesOf(completions), ports);
     return inOrder(inPieces(ports, completions, (some) => ports.work.queue.completeAll(some)));
@@ -119,6 +124,9 @@ const named = ({ nodes: { book } }: ControlPorts, job: JobView) => ({
   node: job.node_id === null ? null : book.nameOf(job.node_id),
   lapses: job.lapses.map((lapse) => ({ ...lapse, node: book.nameOf(lapse.node_id) })),
 });
+
+const curvesOf = ({ work }: ControlPorts, workId: string) =>
+  work.curves.of(workId).map(({ fence, points }) => ({ fence, points: [...points] }));
 
 const jobIn = (ports: ControlPorts, id: string) => {
   const found = ports.work.queue.show(id);
@@ -185,6 +193,18 @@ const operatorRoutes: readonly Route[] = [
     };
   }),
   handle(wire.getWork, ({ ports, params: { id } }) => jobIn(ports, id)),
+  handle(wire.getCurve, ({ ports, params: { id } }) => {
+    const { work_id } = jobIn(ports, id);
+    return { work_id, curves: curvesOf(ports, work_id) };
+  }),
+  handle(wire.listCurves, async ({ ports, params: { config: configKey }, query: { limit }, signal }) => {
+    const asked = { configKey, workType: "training", order: "newest", limit } as const;
+    const runs = (await ports.work.queue.find(asked, signal)).map(({ work_id, state, started_at }) => ({
+      ...{ work_id, state, started_at },
+      curves: curvesOf(ports, work_id),
+    }));
+    return { runs: runs.filter(({ curves }) => curves.length > 0) };
+  }),
   handle(wire.cancelWork, async ({ ports, params: { id }, body: { reason, dry_run: dryRun }, caller: { actor } }) => {
     const { state } = await ports.work.queue.cancel(id, { reason, requested_by: actor, dryRun });
     return decided(ports, id, dryRun, state);

@@ -5,7 +5,9 @@ import type { Shell } from "../cli/shell.ts";
 import { factLines, right, tableLines } from "../cli/table.ts";
 import { ago, duration, moment, momentAgo, number, percent, plural, printable, printableLines } from "../cli/text.ts";
 import type { Answer } from "../http/wire.ts";
-import type { forecastWork, getLoadForecast, getWorkStats, Job, listFailures } from "./wire.ts";
+import { figureOf } from "../pipeline/curves.ts";
+import { whenNext, whyNext } from "./next-words.ts";
+import type { forecastWork, getCurve, getLoadForecast, getWorkStats, Job, listFailures } from "./wire.ts";
 
 const stateColor = painter(
   { failed: "red", completed: "green", running: "cyan", claimed: "cyan", delayed: "yellow", blocked: "yellow" },
@@ -123,6 +125,22 @@ export function jobDetails(job: Job, shell: Shell): string[] {
   ];
 }
 
+/** What a job said of itself while it ran, try by try. */
+export function curveLines({ work_id, curves }: Answer<typeof getCurve>, shell: Shell): string[] {
+  if (curves.length === 0) return [`${work_id} said no numbers while it ran`];
+  return curves.flatMap(({ points }, i) => {
+    const names = [...new Set(points.flatMap(({ metrics }) => Object.keys(metrics)))];
+    const rows = points.map(({ at, progress, metrics }) => [
+      moment(at, shell.clock.now()),
+      right(progress === null ? "" : percent(progress)),
+      ...names.map((name) => right(metrics[name] === undefined ? "" : figureOf(metrics[name]))),
+    ]);
+    const head = ["TIME", right("DONE"), ...names.map((name) => right(printable(name).toUpperCase()))];
+    const title = curves.length === 1 ? [] : [...(i === 0 ? [] : [""]), shell.paint.bold(`try ${i + 1}`)];
+    return [...title, ...tableLines([head, ...rows], shell)];
+  });
+}
+
 export function statsLines(stats: Answer<typeof getWorkStats>, shell: Shell): string[] {
   const { paint } = shell;
   const seen = JOB_STATES.filter((state) => (stats.states[state] ?? 0) > 0);
@@ -148,20 +166,6 @@ export function statsLines(stats: Answer<typeof getWorkStats>, shell: Shell): st
 }
 
 type Forecast = Answer<typeof forecastWork>;
-type NextJob = Forecast["nodes"][number]["jobs"][number];
-
-/** Why this one comes now: by its urgency, or by what its config is owed. */
-const whyNext = ({ urgency, counts_as, waited_seconds, share, owed }: NextJob): string => {
-  const waited = `waited ${duration(waited_seconds * 1_000)}`;
-  const aged = counts_as === urgency ? waited : `${waited}, so it counts as ${counts_as}`;
-  return `${aged}; its config has ${percent(share)} and is owed ${owed.toFixed(1)}`;
-};
-
-const whenNext = (after: Forecast["nodes"][number]["after"]): string => {
-  if (after === null) return "now";
-  const soon = after.ends_in_seconds === null ? "" : `, about ${duration(after.ends_in_seconds * 1_000)}`;
-  return `after ${after.work_id}${soon}`;
-};
 
 export function forecastLines({ nodes, preemptions, untaken }: Forecast, shell: Shell): string[] {
   const { paint } = shell;

@@ -5,7 +5,7 @@ import { jobSpecSchema, savedSchema } from "../../work/job/job.ts";
 import { evidenceSchema } from "../../work/job/kinds.ts";
 import { JOB_ORDERS, JOB_STATES } from "../../work/job/states.ts";
 import { URGENCIES } from "../../work/job/urgency.ts";
-import { LIVE_BOARD_LIMITS, METRIC_LIMITS } from "../../work/limits.ts";
+import { CURVE_LIMITS, LIVE_BOARD_LIMITS, METRIC_LIMITS } from "../../work/limits.ts";
 import { answersTo, document, dryRun, name, nodeId, note, offer, time, whole, word } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 import { slots } from "../nodes/wire.ts";
@@ -197,6 +197,70 @@ export const listBoards = defineRoute("listBoards", "GET /v1/work/boards", {
           node: z.string(),
           ...board(),
           at: time,
+        }),
+      ),
+    }),
+});
+
+const point = lazy(() =>
+  z.object({
+    at: time,
+    progress: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullable()
+      .describe("Share of the run that was done; null where it did not tell."),
+    metrics: metrics(),
+  }),
+);
+
+export const tellCurves = defineRoute("tellCurves", "POST /v1/work/curves", {
+  ...daily,
+  summary:
+    "What running jobs said of themselves step by step, as in losses. A word of somebody who does not hold the job is not heard.",
+  bound: "400 points of a job; a longer curve is thinned out",
+  body: () =>
+    z.strictObject({
+      curves: each(z.strictObject({ ref: ref(), points: z.array(point()).min(1).max(CURVE_LIMITS.told) })),
+    }),
+  about: "How many curves were taken.",
+  answer: () => z.object({ taken: z.int() }),
+});
+
+const curves = lazy(() =>
+  z.array(
+    z
+      .object({
+        fence: z.int().describe("Grows with each try."),
+        points: z.array(point()),
+      })
+      .meta({ id: "Curve", description: "The per-step metrics of one try of a job, oldest first." }),
+  ),
+);
+
+export const getCurve = defineRoute("getCurve", "GET /v1/work/jobs/{id}/curve", {
+  tag,
+  summary: "Per-step metrics of one job: what its program said while it ran, as in losses.",
+  params: () => z.strictObject({ id: name }),
+  about: "One curve for each try, of at most 400 points in all. Jobs that said nothing have none.",
+  answer: () => z.object({ work_id: z.string(), curves: curves() }),
+});
+
+export const listCurves = defineRoute("listCurves", "GET /v1/loop/{config}/curves", {
+  tag,
+  summary: "Per-step metrics of the newest training runs of a config.",
+  params: () => z.strictObject({ config: name }),
+  query: () => z.strictObject({ limit: whole(1, 20).default(4) }),
+  about: "Newest first; runs that said nothing are left out.",
+  answer: () =>
+    z.object({
+      runs: z.array(
+        z.object({
+          work_id: z.string(),
+          state: z.enum(JOB_STATES),
+          started_at: time.nullable(),
+          curves: curves(),
         }),
       ),
     }),

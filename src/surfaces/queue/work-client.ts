@@ -5,7 +5,7 @@ import { LIVE_BOARD_LIMITS } from "../../work/limits.ts";
 import type { QueuePort } from "../../work/worker/index.ts";
 import { callTo } from "../client/call.ts";
 import type { NodeLink } from "../client/node-link.ts";
-import { beatWork, claimWork, completeWork, failWork, releaseWork, startWork, tellBoards } from "./wire.ts";
+import { beatWork, claimWork, completeWork, failWork, releaseWork, startWork, tellBoards, tellCurves } from "./wire.ts";
 
 /** Beyond the time that a claim is kept open: an answer that nobody hears any more would lease its jobs to nobody. */
 const CLAIM_SPARE_MS = 15_000;
@@ -35,6 +35,8 @@ export function queueOver(link: NodeLink, nodeId: () => string, clock: Pick<Cloc
   let begins = true;
   /** Nor of what a stopped job has saved. */
   let savesFiles = true;
+  /** Nor of what runs say step by step. */
+  let tellsCurves = true;
   return {
     async claim({ claimId, waitSeconds, most, offer, kinds }, signal) {
       const body = { node_id: nodeId(), claim_id: claimId, most, offer, kinds, wait_seconds: waitSeconds };
@@ -83,6 +85,20 @@ export function queueOver(link: NodeLink, nodeId: () => string, clock: Pick<Cloc
         { timeoutMs: BEAT_MS },
       );
       return watched;
+    },
+    async curves(all) {
+      if (!tellsCurves) return false;
+      const curves = all.map(({ ref, points }) => ({
+        ref,
+        points: points.map(({ at, progress, metrics }) => ({ at: at / 1_000, progress, metrics: { ...metrics } })),
+      }));
+      try {
+        await callTo(link, tellCurves, { body: { curves } }, { timeoutMs: BEAT_MS });
+      } catch (thrown) {
+        if (!isOperatingError(thrown, "ROUTE_NOT_FOUND")) throw thrown;
+        tellsCurves = false;
+      }
+      return tellsCurves;
     },
     complete(all) {
       const completions = all.map(({ ref, evidence }) => ({ ref, evidence }));

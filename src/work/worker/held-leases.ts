@@ -1,9 +1,12 @@
 import { type Log, messageOf } from "../../kernel/index.ts";
+import type { CurvePoint } from "../curves.ts";
 import type { LeaseRef } from "../job/job.ts";
 import type { Progress } from "../leases/lease.ts";
+import { CURVE_LIMITS } from "../limits.ts";
 import type { LiveBoard } from "../live-boards.ts";
 import type { Ticket } from "./admission.ts";
 import { entryId, type Spool } from "./spool.ts";
+import { type Thinned, thinned } from "./thinned.ts";
 
 /** A lease of this worker, from the claim until the queue has answered to its result. */
 export interface Held {
@@ -14,6 +17,8 @@ export interface Held {
   /** `ending`: the work has ended, and its result is on its way to the spool. */
   phase: "claimed" | "running" | "ending" | "delivering";
   progress: Progress;
+  /** What it said of itself since that was last sent. */
+  points: Thinned<CurvePoint>;
   /** What its program last showed of a game. */
   board: LiveBoard | undefined;
   /** Somebody else has it, or it was cancelled: nothing of it counts any more. */
@@ -38,6 +43,7 @@ export function createHeldLeases(spool: Pick<Spool, "hold" | "drop">, log: Log) 
         ticket,
         phase,
         progress: {},
+        points: thinned(CURVE_LIMITS.told),
         board: undefined,
         void: undefined,
       };

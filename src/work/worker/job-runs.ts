@@ -3,6 +3,7 @@ import type { Lease } from "../claims/claim.ts";
 import type { Beats } from "./beats.ts";
 import type { Deliveries } from "./deliveries.ts";
 import { type Held, type HeldLeases, isDone } from "./held-leases.ts";
+import type { Points } from "./points.ts";
 import type { StopReason, WorkResult } from "./ports.ts";
 import type { SpoolEntry } from "./spool.ts";
 import type { WorkerCounts, WorkerOptions } from "./worker-options.ts";
@@ -21,6 +22,7 @@ export interface JobRuns {
 export interface JobRunsParts {
   readonly leases: HeldLeases;
   readonly beats: Beats;
+  readonly points: Points;
   readonly deliveries: Deliveries;
   readonly counts: WorkerCounts;
   /** Aborts when the worker stops. */
@@ -42,7 +44,7 @@ function entryOf({ ref, workType }: Held, result: WorkResult, finishedAt: number
 /** The jobs of a worker, from their leases to their results in the spool. */
 export function createJobRuns(options: WorkerOptions, parts: JobRunsParts): JobRuns {
   const { queue, executor, admission, spool, clock, random, log } = options;
-  const { leases: held, beats, deliveries, counts, signal } = parts;
+  const { leases: held, beats, points, deliveries, counts, signal } = parts;
   const running = new Set<Promise<void>>();
   const spooling = new Set<Promise<void>>();
 
@@ -75,6 +77,7 @@ export function createJobRuns(options: WorkerOptions, parts: JobRunsParts): JobR
   const finish = async (one: Held, result: WorkResult, began = BEGAN): Promise<void> => {
     if (isDone(one)) return;
     one.phase = "ending";
+    points.end(one);
     one.ticket?.release();
     one.ticket = undefined;
     const spooled = spoolResult(one, result, began).finally(() => spooling.delete(spooled));
@@ -92,6 +95,7 @@ export function createJobRuns(options: WorkerOptions, parts: JobRunsParts): JobR
         gpus: one.ticket?.gpus ?? [],
         progress(how) {
           one.progress = { ...one.progress, ...how };
+          if (how.metrics !== undefined) points.add(one, how.metrics);
         },
         board(shown) {
           one.board = shown;

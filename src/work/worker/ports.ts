@@ -1,5 +1,6 @@
 /** What a worker needs of the world: a queue to claim from, somebody who does the work, and a place for its files. */
 import type { Lease } from "../claims/claim.ts";
+import type { CurvePoint } from "../curves.ts";
 import type { WorkFailure } from "../job/failure.ts";
 import type { LeaseRef, SavedInput } from "../job/job.ts";
 import type { EvidenceInput } from "../job/kinds.ts";
@@ -45,6 +46,8 @@ export interface QueuePort {
   ): Promise<readonly Reply<BeatAnswer>[]>;
   /** The boards of games that run now, while somebody looks; whether somebody still does. Left out where nobody can. */
   boards?(all: readonly { readonly ref: LeaseRef; readonly board: LiveBoard }[]): Promise<boolean>;
+  /** What runs said of themselves step by step; false where nobody can hear it. */
+  curves?(all: readonly { readonly ref: LeaseRef; readonly points: readonly CurvePoint[] }[]): Promise<boolean>;
   complete(
     all: readonly { readonly ref: LeaseRef; readonly evidence: EvidenceInput }[],
   ): Promise<readonly Reply<unknown>[]>;

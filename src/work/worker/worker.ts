@@ -13,6 +13,7 @@ import { runClaimLoop } from "./claim-loop.ts";
 import { createDeliveries } from "./deliveries.ts";
 import { createHeldLeases } from "./held-leases.ts";
 import { createJobRuns } from "./job-runs.ts";
+import { createPoints } from "./points.ts";
 import type { StopReason } from "./ports.ts";
 import { entryId, type SpoolEntry } from "./spool.ts";
 import { within } from "./within.ts";
@@ -57,7 +58,8 @@ export function createWorker(options: WorkerOptions) {
       leases.letGo(ref);
     },
   });
-  const runs = createJobRuns(options, { leases, beats, deliveries, counts, signal });
+  const points = createPoints(options, leases);
+  const runs = createJobRuns(options, { leases, beats, points, deliveries, counts, signal });
 
   const mayClaim = () =>
     !draining && admission.free().slots > 0 && deliveries.waiting + runs.spooling.size < maxWaiting;
@@ -108,6 +110,7 @@ export function createWorker(options: WorkerOptions) {
     isOver = true;
     beats.stop();
     boards.stop();
+    points.stop();
     if (deliveries.waiting > 0)
       log.warn("results stay in the spool for the next start", { waiting: deliveries.waiting });
     await deliveries.stop();
