@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { Shell } from "../cli/shell.ts";
-import { printable, shorten } from "../cli/text.ts";
+import { moment, number, printable, shorten } from "../cli/text.ts";
 import { wholeNumber } from "../cli/values.ts";
-import { stabilityWords } from "./words.ts";
+import { shortModel, signed, stabilityWords } from "./words.ts";
 
 /** Figures need an edge: where lines may be as long as they like, this is it. */
 const MAX_WIDTH = 120;
@@ -30,10 +30,36 @@ const show = async (configKey: string, limit: number, shell: Shell) => {
   });
 };
 
+/** How strong each champion was, oldest first. */
+const showHistory = async (configKey: string, shell: Shell) => {
+  const [{ showAnswer }, { right, tableLines }, { getRatings }] = await Promise.all([
+    import("../cli/answers.ts"),
+    import("../cli/table.ts"),
+    import("./wire.ts"),
+  ]);
+  return showAnswer(shell, getRatings, { params: { config: configKey } }, ({ ratings }) => {
+    if (ratings.length === 0) return [`no champion of ${printable(configKey)} has a rating yet`];
+    const rows = ratings.map(({ generation, iteration, since, elo, low, high, games, model }) => [
+      right(String(generation)),
+      right(String(iteration)),
+      right(signed(elo)),
+      low === null || high === null ? "by its gate" : `${signed(low)} to ${signed(high)}`,
+      right(number(games)),
+      moment(since, shell.clock.now()),
+      shortModel(model),
+    ]);
+    const head = [right("CHAMPION"), right("ITERATION"), right("ELO"), "INTERVAL", right("GAMES"), "SINCE", "MODEL"];
+    return tableLines([head, ...rows], shell);
+  });
+};
+
 /** `ringrift elo`: the ladder of a config. */
 export function registerElo(command: Command, shell: Shell): void {
   command
     .argument("<config>", "the config, for example othello6_2p")
     .option("--limit <n>", "show at most this many players", wholeNumber("--limit", 1, 1_000), 40)
-    .action((configKey: string, { limit }: { limit: number }) => show(configKey, limit, shell));
+    .option("--history", "show how strong each champion was, oldest first")
+    .action((configKey: string, { limit, history = false }: { limit: number; history?: boolean }) =>
+      history ? showHistory(configKey, shell) : show(configKey, limit, shell),
+    );
 }

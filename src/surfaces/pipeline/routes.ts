@@ -2,6 +2,7 @@ import { defined, OperatingError } from "../../kernel/index.ts";
 import type { PipelineConsole, PipelineDecision } from "../../pipeline/index.ts";
 import type { ControlPorts } from "../http/ports.ts";
 import { type Call, handle, type Route } from "../http/route.ts";
+import { ratingsOf } from "./strength.ts";
 import { unknownConfig } from "./unknown-config.ts";
 import * as wire from "./wire.ts";
 
@@ -42,6 +43,11 @@ export const pipelineRoutes: readonly Route[] = [
     const found = pipeline.ladder(configKey);
     if (found === undefined) throw unknownConfig(configKey, pipeline.configKeys());
     return found;
+  }),
+  handle(wire.getRatings, ({ ports, params: { config: configKey } }) => {
+    const [found] = pipelineWith(ports, configKey).snapshot(configKey).configs;
+    if (found === undefined) throw unknownConfig(configKey, pipelineOf(ports).configKeys());
+    return ratingsOf(found);
   }),
   handle(wire.getPipelineHistory, ({ ports, params: { config: configKey }, query: { stage, limit } }) => ({
     history: pipelineWith(ports, configKey).history({ configKey, limit, ...defined({ stage }) }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { strengthsOf } from "./strength.ts";
+import { ratingsOf, strengthsOf } from "./strength.ts";
 
 type Given = Parameters<typeof strengthsOf>[0];
 
@@ -65,4 +65,22 @@ describe("how strong champions were", () => {
     );
     expect(strengths.map(({ elo }) => elo)).toEqual([0, 50, 0]);
   });
+});
+
+test("the rating history has a row for each champion, with its interval where the ladder has rated it", () => {
+  const { ratings } = ratingsOf({
+    config_key: "othello6_2p",
+    ...given({
+      champions: [
+        { ...champion("a", 0), since: 10 },
+        { ...champion("b", 1), since: 20 },
+      ],
+      ladder: [rated("a", -300)],
+      gates: [gate("b", "a", 400)],
+    }),
+  } as unknown as Parameters<typeof ratingsOf>[0]);
+  expect(ratings).toEqual([
+    { model: "a", generation: 0, iteration: 0, since: 10, elo: -300, low: -350, high: -250, games: 16 },
+    { model: "b", generation: 1, iteration: 1, since: 20, elo: 100, low: null, high: null, games: 0 },
+  ]);
 });

@@ -3,6 +3,7 @@
  * above the one that it beat as its gate says. Pure.
  */
 import type { ConfigSnapshot, Rated } from "../../pipeline/snapshot.ts";
+import type { RatingHistory } from "./wire.ts";
 
 export interface Strength {
   readonly model: string;
@@ -23,6 +24,23 @@ export interface Shown {
     readonly verdict: string | null;
     readonly elo: { readonly estimate: number } | null;
   }[];
+}
+
+/** The rating history of a config, one row for each champion, oldest first. */
+export function ratingsOf(
+  config: Pick<ConfigSnapshot, "config_key" | "champions" | "ladder" | "gates">,
+): RatingHistory {
+  const since = new Map(config.champions.map((champion) => [champion.generation, champion.since]));
+  return {
+    config_key: config.config_key,
+    ratings: strengthsOf(config).map(({ model, generation, iteration, elo, rated }) => ({
+      ...{ model, generation, iteration, elo },
+      since: since.get(generation)!,
+      low: rated?.low ?? null,
+      high: rated?.high ?? null,
+      games: rated?.games ?? 0,
+    })),
+  };
 }
 
 export function strengthsOf({ champions, ladder, gates }: Shown): readonly Strength[] {

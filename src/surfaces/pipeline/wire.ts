@@ -33,6 +33,31 @@ export const getLadder = defineRoute("getLadder", "GET /v1/loop/{config}/ladder"
   answer: () => ladder(),
 });
 
+export const getRatings = defineRoute("getRatings", "GET /v1/loop/{config}/ratings", {
+  ...whereItRuns,
+  summary: "The rating history of a config: how strong each champion was, oldest first.",
+  params: () => z.strictObject({ config: name }),
+  about: "One row for each champion, by the ratings of now; what its gate said where the ladder has not rated it yet.",
+  answer: () =>
+    z.object({
+      config_key: z.string(),
+      ratings: z.array(
+        z.object({
+          model: z.string(),
+          generation: z.int(),
+          iteration: z.int(),
+          since: time.describe("When it became the champion."),
+          elo: z.number(),
+          low: z.number().nullable().describe("The 95 % interval; null before the ladder has rated it."),
+          high: z.number().nullable(),
+          games: z.int().describe("Rating games that it played."),
+        }),
+      ),
+    }),
+});
+
+export type RatingHistory = Answer<typeof getRatings>;
+
 const ended = lazy(() =>
   z
     .looseObject({
