@@ -141,7 +141,8 @@ function sizesOf(output: readonly Rolldown.OutputChunk[]): {
   return { first: sum(first), pages: new Map(pages) };
 }
 
-function keepToBudget(output: readonly Rolldown.OutputChunk[]): string {
+/** Says how large it is, or refuses what is larger than it may be. */
+export function keepToBudget(output: readonly Rolldown.OutputChunk[]): string {
   const { first, pages } = sizesOf(output);
   const over = [
     ...(first > MAX_FIRST_LOAD ? [`the first load takes ${first} of ${MAX_FIRST_LOAD} bytes`] : []),
