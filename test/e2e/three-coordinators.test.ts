@@ -161,6 +161,13 @@ test(
     expect((await ask(standbys[0]!.url, "/readyz")).status).toBe(503);
     expect((await ask(standbys[0]!.url, "/livez")).status).toBe(200);
     expect(await b.done("token", "list")).toContain("members");
+    // A browser is told so too, on every view, with the way to the leader.
+    const page = await ask(standbys[0]!.url, "/models", { accept: "text/html" });
+    expect(page.status).toBe(503);
+    expect(page.bytes.toString()).toContain("<h1>b stands by</h1>");
+    expect(page.bytes.toString()).toContain(
+      `<strong>a</strong> leads, in term 1. Its page is at <a href="${first.url}">`,
+    );
 
     const client = connect({
       endpoints: [first, ...standbys].map(({ url }) => ({ url, token, fingerprint: fingerprint256 })),
