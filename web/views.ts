@@ -45,6 +45,7 @@ export const loaders: Readonly<Record<View, Loader>> = {
   "/daemons": daemons,
   "/daemons/:id": daemons,
   "/wiring": () => import("./pages/wiring.tsx"),
+  "/handover": () => import("./pages/handover.tsx"),
   "/alerts": () => import("./pages/alerts.tsx"),
   "/settings": () => import("./pages/settings.tsx"),
   "/writes": () => import("./pages/writes.tsx"),

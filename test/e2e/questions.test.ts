@@ -312,6 +312,12 @@ const pageQuestions: readonly PageQuestion[] = [
     const { nodes } = await json<{ nodes: { label: string; state: string; version: string }[] }>("nodes");
     return nodes.flatMap(({ label, state, version }) => [label, state, version]);
   }),
+  page("4. who leads, and what is held", [nav("/cluster")], async () => {
+    const { name } = await json<{ name: string }>("cluster", "status");
+    const { locks } = await json<{ locks: { name: string; holder: string }[] }>("locks");
+    expect(locks.map(({ name: lock }) => lock)).toContain("nightly-export");
+    return [`is that of ${name}`, ...locks.flatMap(({ name: lock, holder }) => [lock, holder])];
+  }),
   page("5. trace", [nav("/models"), "main .rows tbody a.mono"], async () => {
     const { models } = await json<{ models: { model_id: string }[] }>("models");
     const { nodes } = await json<{ nodes: { id: string; kind: string }[] }>("trace", models[0]!.model_id);
@@ -330,7 +336,15 @@ const pageQuestions: readonly PageQuestion[] = [
     expect(failures.map(({ work_id }) => work_id)).toContain(failedJob);
     return ["What fails", ...failures.flatMap(({ work_type, error }) => [work_type, error])];
   }),
-  page("6. what a job printed", [nav("/work"), inMain("/work?state=failed")], async () => [failedJob]),
+  page(
+    "6. what a job said",
+    [nav("/work"), `main .rows-scroll[aria-label="Failures by kind and cause"] a`],
+    async () => {
+      const { job } = await json<{ job: { failure: { error: string } } }>("queue", "show", failedJob);
+      expect(job.failure.error).toContain("nonsense");
+      return [failedJob, job.failure.error];
+    },
+  ),
   page("7. absence and alarms", [nav("/alerts")], async () => {
     const { alerts } = await json<{ alerts: { title: string; status: string }[] }>("alerts");
     const open = alerts.filter(({ status }) => status === "open").map(({ title }) => title);
@@ -345,6 +359,21 @@ const pageQuestions: readonly PageQuestion[] = [
     const { settings } = await json<{ settings: { key: string; origin: { kind: string } }[] }>("config", "show");
     return settings.filter(({ origin }) => origin.kind !== "default").map(({ key }) => key);
   }),
+  page("9. explain: where nodes differ", [nav("/settings")], async () => {
+    const { differences } = await json<{ differences: { key: string; values: { value?: unknown }[] }[] }>(
+      ...["config", "diff", "--nodes"],
+    );
+    expect(differences).toContainEqual({ key: "worker.nice", values: [{}, { value: 5 }] });
+    return differences.flatMap(({ key, values }) => [
+      key,
+      ...values.map(({ value }) => (value === undefined ? "default" : String(value))),
+    ]);
+  }),
+  page("9. explain: what the scheduler does next", [nav("/work")], async () => {
+    const { untaken } = await json<{ untaken: { work_id: string; reason: string }[] }>("queue", "next");
+    expect(untaken).toContainEqual(expect.objectContaining({ reason: expect.stringContaining("for other nodes") }));
+    return untaken.flatMap(({ work_id, reason }) => [work_id, reason]);
+  }),
   page("9. explain: what steers", [nav("/cluster")], async () => {
     const { configs } = await json<{ configs: { config_key: string; factors: { name: string }[] }[] }>(
       "steering",
@@ -352,14 +381,51 @@ const pageQuestions: readonly PageQuestion[] = [
     );
     return configs.flatMap(({ config_key, factors }) => [config_key, ...factors.map(({ name }) => name)]);
   }),
-  page("10. hand-over", [nav("/writes")], async () => ["the disk is being swapped", `/v1/loop/${HELD}/pause`]),
-  page("11. cost and idleness", [nav("/cluster")], async () => {
+  page("10. hand-over", [nav("/handover")], async () => {
+    interface Told {
+      readonly configs: { config_key: string; state: string }[];
+      readonly done: { event_type: string }[];
+      readonly open_alerts: { title: string }[];
+      readonly people: { path: string; reason: string | null }[];
+      readonly needs: { what: string; todo: string }[];
+    }
+    const { configs, done, open_alerts, people, needs } = await json<Told>("handover");
+    expect(people).toContainEqual(
+      expect.objectContaining({ path: `/v1/loop/${HELD}/pause`, reason: "the disk is being swapped" }),
+    );
+    return [
+      ...configs.flatMap(({ config_key, state }) => [config_key, state]),
+      ...done.map(({ event_type }) => event_type),
+      ...open_alerts.map(({ title }) => title),
+      ...people.flatMap(({ path, reason }) => [path, reason ?? ""]),
+      ...needs.map(({ what }) => what),
+    ];
+  }),
+  page("11. idleness, and the cost of games", [nav("/nodes"), "main .rows tbody a:text-is('desk')"], async () => {
+    const { out } = await run("nodes", "show", "desk");
+    const cost = /[\d.]+ processor-hours in the last day, [\d.]+ for 1,000 games; idle \d+ % of \d+ processors/.exec(
+      out,
+    );
+    return [cost![0]];
+  }),
+  page("11. cost of rented machines", [nav("/cluster")], async () => {
     const fleet = await json<{ rate_usd_hour: number; budget_usd_hour: number }>("fleet", "status");
     return [`${fleet.rate_usd_hour.toFixed(2)} USD of ${fleet.budget_usd_hour.toFixed(2)} USD`];
   }),
   page("12. resources", [nav("/nodes")], async () => {
-    const { processes } = await json<{ processes: { pid: number }[] }>("resources");
-    return [String(processes[0]!.pid)];
+    interface Used {
+      readonly processes: { pid: number }[];
+      readonly grants: { jobs: number; locks: number };
+      readonly transfers: { max_at_once: number };
+    }
+    const { processes, grants, transfers } = await json<Used>("resources");
+    expect(grants.locks).toBeGreaterThan(0);
+    return [
+      ...processes.map(({ pid }) => String(pid)),
+      `${grants.jobs} job`,
+      `${grants.locks} lock`,
+      `(limit ${transfers.max_at_once}`,
+    ];
   }),
   page("13. events", [nav("/journal"), "main .tabs a:text-is('consumers')"], async () => {
     const { consumers } = await json<{ consumers: { consumer: string; dead_letters: number }[] }>("events", "stats");

@@ -1,5 +1,7 @@
 /** The page in a real browser, on a real process: every view, by mouse and by keys, in light and dark, wide and narrow. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Browser, BrowserContext } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,7 +11,7 @@ import { NAV } from "../../src/surfaces/web/nav.ts";
 import { pageFolder } from "../../src/surfaces/web/page-files.ts";
 import { VIEWS } from "../../src/surfaces/web/views.ts";
 import { createArenaConsole } from "../../src/workloads/arena/index.ts";
-import { accessibility, look, openBrowser, openTab, type Tab, tabIn } from "../support/browser.ts";
+import { accessibility, look, openBrowser, openTab, REBOUND, type Tab, tabIn } from "../support/browser.ts";
 import { commandsOn } from "../support/commands.ts";
 import { HOSTILE, HOSTILE_START, type Planted, plantHostile, withHostile } from "../support/hostile.ts";
 import { planned, QUICK, type RunningLoop, startLoop } from "../support/loop.ts";
@@ -29,9 +31,25 @@ let gamesId: string;
 const run = (...words: string[]) => commandsOn(loop.dataDir)(...words);
 const json = async (...words: string[]) => JSON.parse((await run("--json", ...words)).out);
 
+/** What views show besides, each at an address of its own. */
+const FURTHER = [
+  "/journal?tab=rates",
+  "/journal?tab=consumers",
+  "/journal?type=MODEL_PROMOTED",
+  `/journal?config=${CONFIG}&iteration=1`,
+  "/daemons?tab=drawing",
+  "/daemons?tab=actions",
+  "/wiring?unit=training_coordinator",
+  "/wiring?all=1",
+  "/alerts?status=closed",
+  "/dead-letters?status=recovered",
+  "/work?state=failed",
+  "/handover?hours=12",
+];
+
 /** Views with something in their places. */
-const addresses = (): string[] =>
-  VIEWS.map((view) => {
+const addresses = (): string[] => [
+  ...VIEWS.map((view) => {
     const config = loop.config();
     const [model = config.champion?.model ?? "0000"] = config.gates.map(({ candidate }) => candidate);
     const ids: Record<string, string> = {
@@ -45,7 +63,9 @@ const addresses = (): string[] =>
       "/daemons/:id": "dlq_retry",
     };
     return view.replace(":config", CONFIG).replace(/:\w+/, ids[view] ?? "nobody");
-  });
+  }),
+  ...FURTHER,
+];
 
 beforeAll(async () => {
   own = owned();
@@ -116,8 +136,10 @@ describe("the page", async () => {
       await look(page, base + address);
       found.push(...(await accessibility(page)).map((each) => `${address} light: ${each}`));
       await page.emulateMedia({ colorScheme: "dark" });
+      // What depends on colours alone, and what on room alone: the rest is the same.
       found.push(...(await accessibility(page, "color-contrast")).map((each) => `${address} dark: ${each}`));
       await page.setViewportSize({ width: 320, height: 640 });
+      found.push(...(await accessibility(page, "target-size")).map((each) => `${address} at 320: ${each}`));
       const width = await page.evaluate<number>("document.documentElement.scrollWidth");
       if (width > 320) found.push(`${address} is ${width} wide at 320`);
       if ((await page.locator("main .error").count()) > 0)
@@ -162,6 +184,8 @@ describe("the page", async () => {
       expect(await page.locator("main script, main img").count(), address).toBe(0);
     }
     await page.unroute(answers);
+    await look(page, `${base}/nothing`);
+    expect(await page.textContent("main")).toContain("There is no view /nothing.");
     // Ids with more behind them are refused, which a browser tells; nothing else may be wrong.
     expect(tab.troubles.splice(0).filter((trouble) => !trouble.includes("Failed to load resource"))).toEqual([]);
   });
@@ -222,6 +246,37 @@ describe("the page", async () => {
     expect((await run("pause", CONFIG)).code).toBe(0);
     await look(page, `${base}/writes`);
     expect(await page.textContent("main .rows")).toContain("to see whether it works");
+  });
+
+  test("gives a foreign page nothing: no write with the cookie of the browser, no frame, no other name", async ({
+    skip,
+  }) => {
+    if (browser === undefined) return skip();
+    const resume = `${base}/v1/loop/${CONFIG}/resume`;
+    const html = `<!doctype html><title>Elsewhere</title><iframe src="${base}/"></iframe>
+      <form method="post" action="${resume}" enctype="text/plain"><input name='{"reason":"' value='"}'></form>`;
+    const elsewhere = createServer((_, response) => response.setHeader("content-type", "text/html").end(html));
+    await new Promise<void>((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));
+    // Another port of the same machine: browsers count it as the same site.
+    const page = await tab.page.context().newPage();
+    try {
+      await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`);
+      expect(page.frames()[1]!.url()).toBe("chrome-error://chromewebdata/");
+      const sent = page.waitForResponse(resume);
+      await page.evaluate(
+        `void fetch("${resume}", { method: "POST", credentials: "include", mode: "no-cors", body: "{}" }).catch(() => {})`,
+      );
+      expect((await sent).status()).toBe(403);
+      await page.evaluate("document.forms[0].submit()");
+      await page.waitForURL(resume);
+      expect(await page.textContent("body")).toContain("FORBIDDEN");
+      const rebound = await page.goto(`http://${REBOUND}:${loop.main.api.port}/v1/loop`);
+      expect([rebound!.status(), await rebound!.text()]).toEqual([403, expect.stringContaining("FORBIDDEN")]);
+      expect(loop.config().state).toBe("paused");
+    } finally {
+      await page.close();
+      elsewhere.close();
+    }
   });
 
   test("plays as the command does: the same seed gives the same moves", async ({ skip }) => {

@@ -23,6 +23,8 @@ const stoneWords = (stone: number): string => (stone === 0 ? "empty" : SEATS[sto
 export function BoardView({ about, configKey, board, view, play }: BoardProps) {
   const { rows, columns } = about;
   const isRhombus = configKey.startsWith("hex");
+  // Each row of a rhombus begins half a cell further right.
+  const width = isRhombus ? columns + (rows - 1) / 2 : columns;
   const legalAt = new Map(
     board.legal.flatMap((move, i) => (move.cell === null ? [] : [[move.cell, { ...move, i }] as const])),
   );
@@ -30,7 +32,7 @@ export function BoardView({ about, configKey, board, view, play }: BoardProps) {
   const best = view == null ? 1 : Math.max(...view.policy);
   return (
     <>
-      <div class={isRhombus ? "board rhombus" : "board"} role="group" aria-label={`Board of ${about.title}`}>
+      <div class="board" role="group" aria-label={`Board of ${about.title}`} style={{ "--columns": width }}>
         {Array.from({ length: rows }, (_, row) => (
           <div class="board-row" key={row} style={isRhombus ? { "--shift": row } : undefined}>
             {Array.from({ length: columns }, (_, column) => {

@@ -19,20 +19,35 @@ const TOP_PX = 22;
 
 const TICKS = 5;
 
+/** A pause takes no more than this share of the drawing: what happens before and after it is what one wants to see. */
+const MAX_PAUSE = 0.06;
+
+/** Where each moment stands, from 0 to 1. */
+function placesOf(times: readonly number[]): readonly number[] {
+  const all = Math.max(1, times.at(-1)! - times[0]!);
+  let sum = 0;
+  const sums = times.map((at, i) => {
+    sum += i === 0 ? 0 : Math.min(at - times[i - 1]!, MAX_PAUSE * all);
+    return sum;
+  });
+  return sums.map((each) => each / Math.max(1, sum));
+}
+
 export function CauseDrawing({ events }: { events: readonly DrawnEvent[] }) {
   if (events.length < 2) return null;
   const sorted = events.toSorted((a, b) => a.at - b.at);
   const lanes = [...new Set(sorted.map(({ by }) => by))];
   const [from, to] = [sorted[0]!.at, sorted.at(-1)!.at];
-  const x = (at: number) => NAMES_PX + 8 + ((at - from) / Math.max(1, to - from)) * (WIDTH - NAMES_PX - 24);
+  const places = placesOf(sorted.map(({ at }) => at));
+  const x = (place: number) => NAMES_PX + 8 + place * (WIDTH - NAMES_PX - 24);
   const dots = new Map(
-    sorted.map((event) => [
+    sorted.map((event, i) => [
       event.id,
-      { ...event, x: x(event.at), y: TOP_PX + (lanes.indexOf(event.by) + 0.5) * LANE_PX },
+      { ...event, x: x(places[i]!), y: TOP_PX + (lanes.indexOf(event.by) + 0.5) * LANE_PX },
     ]),
   );
   const height = TOP_PX + lanes.length * LANE_PX + 6;
-  const label = `${plural(events.length, "event")} of ${plural(lanes.length, "unit")} over ${duration(to - from)}`;
+  const label = `${plural(events.length, "event")} of ${plural(lanes.length, "unit")} over ${duration(to - from)}; pauses are drawn shorter`;
   return (
     <div class="graph causes-drawn" tabIndex={0} role="region" aria-label={label}>
       <svg viewBox={`0 0 ${WIDTH} ${height}`} role="group" aria-label={label}>
@@ -45,10 +60,11 @@ export function CauseDrawing({ events }: { events: readonly DrawnEvent[] }) {
           </g>
         ))}
         {Array.from({ length: TICKS }, (_, i) => {
-          const at = from + ((to - from) * i) / (TICKS - 1);
+          // Where time is not even, the first event from there on says which it is.
+          const first = places.findIndex((place) => place >= i / (TICKS - 1) - 1e-9);
           return (
-            <text key={i} class="sub" x={x(at)} y="12" text-anchor={i === TICKS - 1 ? "end" : "middle"}>
-              +{duration(at - from)}
+            <text key={i} class="sub" x={x(places[first]!)} y="12" text-anchor={i === TICKS - 1 ? "end" : "middle"}>
+              +{duration(sorted[first]!.at - from)}
             </text>
           );
         })}

@@ -15,7 +15,7 @@ export interface GraphNode {
 
 const USUAL = { width: 188, height: 40, gapX: 44, gapY: 12, chars: 24, rows: 14 };
 /** Many are drawn smaller and without a second line, so that all of them are seen at once. */
-const DENSE = { width: 146, height: 24, gapX: 16, gapY: 6, chars: 21, rows: 22 };
+const DENSE = { width: 142, height: 24, gapX: 12, gapY: 6, chars: 21, rows: 22 };
 const MANY = 30;
 /** Smaller than this nobody reads it: it scrolls instead. */
 const LEAST_SCALE = 0.84;
@@ -36,14 +36,21 @@ function placesOf(nodes: readonly GraphNode[], edges: readonly Edge[], size: Siz
   const starts = lengths.map((_, column) =>
     lengths.slice(0, column).reduce((sum, rows) => sum + Math.ceil(rows / size.rows), 0),
   );
+  const tallest = Math.min(size.rows, Math.max(...lengths));
+  /** Columns with fewer rows stand in the middle beside those with more. */
+  const above = (column: number, part: number) =>
+    (tallest - Math.min(size.rows, lengths[column]! - part * size.rows)) / 2;
   return new Map(
-    placed.map(({ id, column, row }) => [
-      id,
-      {
-        x: EDGE_PX + (starts[column]! + Math.floor(row / size.rows)) * (size.width + size.gapX),
-        y: EDGE_PX + (row % size.rows) * (size.height + size.gapY),
-      },
-    ]),
+    placed.map(({ id, column, row }) => {
+      const part = Math.floor(row / size.rows);
+      return [
+        id,
+        {
+          x: EDGE_PX + (starts[column]! + part) * (size.width + size.gapX),
+          y: EDGE_PX + (above(column, part) + (row % size.rows)) * (size.height + size.gapY),
+        },
+      ];
+    }),
   );
 }
 
@@ -58,7 +65,7 @@ const Box = ({ node, size }: { node: GraphNode; size: Size }) => {
       </text>
       {sub !== undefined && (
         <text x="9" y="32" class="sub">
-          {cut(sub, 29)}
+          {cut(sub, sub === sub.toUpperCase() ? 25 : 29)}
         </text>
       )}
     </>
@@ -73,11 +80,16 @@ export function Graph({ label, nodes, edges }: { label: string; nodes: readonly 
   const width = Math.max(...[...at.values()].map(({ x }) => x)) + size.width + EDGE_PX;
   const height = Math.max(...[...at.values()].map(({ y }) => y)) + size.height + EDGE_PX;
   const here = nodes.find(({ isHere }) => isHere);
-  const hereX = here === undefined ? 0 : at.get(here.id)!.x;
+  const hereX = here === undefined ? 0 : at.get(here.id)!.x + size.width / 2;
+  const hereY = here === undefined ? 0 : at.get(here.id)!.y + size.height / 2;
   useLayoutEffect(() => {
     const box = room.current;
-    if (box) box.scrollLeft = Math.max(0, hereX - box.clientWidth / 2);
-  }, [hereX]);
+    if (!box) return;
+    // It may be drawn smaller than it was laid out.
+    const shown = box.scrollWidth / width;
+    box.scrollLeft = hereX * shown - box.clientWidth / 2;
+    box.scrollTop = hereY * shown - box.clientHeight / 2;
+  }, [hereX, hereY, width]);
   const isNear = (id: string) =>
     id === over || edges.some(({ from, to }) => (from === over && to === id) || (to === over && from === id));
   return (

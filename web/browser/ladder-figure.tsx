@@ -64,7 +64,15 @@ export function EloOverTime({ config, beside }: { config: ConfigSnapshot; beside
   if (points.length === 0)
     return (
       <div class="empty">
-        <Empty title="No champion is rated yet." todo="The first ratings come after the first gate." />
+        <Empty
+          title="No champion is rated yet."
+          todo={
+            <>
+              The first rating comes after the first gate. <a href={`/why/${config.config_key}`}>Why</a> says what it
+              waits for.
+            </>
+          }
+        />
       </div>
     );
   const anchors = config.ladder.filter(({ is_anchor }) => is_anchor).sort((a, b) => b.elo - a.elo);
@@ -143,7 +151,7 @@ export function Ladder({ config }: { config: ConfigSnapshot }) {
   if (rungs.length === 0)
     return (
       <div class="empty">
-        <Empty title="Nobody is rated yet." />
+        <Empty title="Nobody is rated yet." todo="Models come onto the ladder with their first gate." />
       </div>
     );
   const from = Math.min(...rungs.map(({ low }) => low));

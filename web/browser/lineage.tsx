@@ -31,7 +31,10 @@ export function LineageGraph({ lineage }: { lineage: Lineage }) {
   if (nodes.length < 2)
     return (
       <div class="empty">
-        <Empty title="Nothing is known of where it comes from or what came of it." />
+        <Empty
+          title="Nothing is known of where it comes from or what came of it."
+          todo="Jobs write down what they take and what they make; a file that was brought in from elsewhere has no past here."
+        />
       </div>
     );
   return (

@@ -3,7 +3,7 @@ import { plural, printable } from "../../src/surfaces/cli/text.ts";
 import type { Answer } from "../../src/surfaces/http/wire.ts";
 import { listBoards } from "../../src/surfaces/queue/wire.ts";
 import { SEATS } from "./board.tsx";
-import { Load, Panel } from "./parts.tsx";
+import { Empty, Load, Panel } from "./parts.tsx";
 import { useAnswer } from "./use-answer.ts";
 
 type Shown = Answer<typeof listBoards>["boards"][number];
@@ -44,8 +44,15 @@ export function LiveBoards({ only }: { only: string | null }) {
         {() =>
           boards.length === 0 ? (
             <div class="empty">
-              <p>No game is shown yet.</p>
-              <p class="dim">Nodes that play tell their boards within 10 s, for as long as somebody looks.</p>
+              <Empty
+                title="No game is shown yet."
+                todo={
+                  <>
+                    Nodes that play tell their boards within 10 s, for as long as somebody looks.{" "}
+                    <a href="/work?type=selfplay">Work</a> shows which jobs of self-play run.
+                  </>
+                }
+              />
             </div>
           ) : (
             <ul class="live-boards">

@@ -15,7 +15,10 @@ export function LossFigure({ losses }: { losses: readonly LossPoint[] }) {
   if (last === undefined)
     return (
       <div class="empty">
-        <Empty title="Nothing was trained yet." />
+        <Empty
+          title="Nothing was trained yet."
+          todo="Each training run that ends adds a point; the first needs games."
+        />
       </div>
     );
   const iterations = losses.map(({ iteration }) => iteration);

@@ -96,6 +96,7 @@ interface TableProps<T> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string | number;
+  /** What stands in place of no rows; a table that always has some needs none. */
   readonly empty: ComponentChildren;
   readonly toneOf?: (row: T) => Tone | undefined;
 }
@@ -211,15 +212,23 @@ export function Older({ more }: { more: (() => Promise<void>) | undefined }) {
   );
 }
 
-export const Empty = ({ title, todo }: { title: string; todo?: string }) => (
+/** Nothing is here: that it is so, and what to do about it, or what has to happen first. */
+export const Empty = ({ title, todo }: { title: string; todo: ComponentChildren }) => (
   <>
     <p>{title}</p>
-    {todo !== undefined && (
-      <p class="dim">
-        <Words text={todo} />
-      </p>
-    )}
+    <p class="dim">{typeof todo === "string" ? <Words text={todo} /> : todo}</p>
   </>
+);
+
+/** Several links in a row, each far enough from the next to be hit by a finger. */
+export const Links = ({ links }: { links: readonly { readonly to: string; readonly name: string }[] }) => (
+  <span class="links">
+    {links.map(({ to, name }) => (
+      <a key={to} href={to}>
+        {name}
+      </a>
+    ))}
+  </span>
 );
 
 /** How much of something is done. */

@@ -42,7 +42,7 @@ export function Transfers() {
         {({ deliveries }) => (
           <Table<Delivery>
             label="On their way"
-            rows={deliveries}
+            rows={deliveries.toSorted((a, b) => Number(b.state === "running") - Number(a.state === "running"))}
             keyOf={({ order_id }) => order_id}
             toneOf={({ error }) => (error === null ? undefined : "warn")}
             empty={

@@ -7,7 +7,7 @@ type Unit = AuditReport["layers"][number]["units"][number];
 
 const CELL_PX = 13;
 const NAMES_PX = 190;
-const TOP_PX = 164;
+const TOP_PX = 176;
 const MAX_NAMED = 6;
 
 const shadeOf = (events: number): number => Math.min(4, events);

@@ -51,7 +51,7 @@ export default function Alerts({ query }: { query: URLSearchParams }) {
               empty={
                 <Empty
                   title={`No alert is ${status ?? "here"}.`}
-                  todo="What lasts longer than it should opens one by itself."
+                  todo="What lasts longer than it should opens one by itself. Set alerts.webhook_url_file to be told elsewhere."
                 />
               }
               columns={[

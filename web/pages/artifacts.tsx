@@ -31,7 +31,12 @@ const Safety = ({ lines, places }: CopiesReport) => (
       rows={lines}
       keyOf={({ kind, config_key }) => `${kind} ${config_key}`}
       toneOf={({ at_risk, short }) => (at_risk.files > 0 ? "bad" : short.files > 0 ? "warn" : undefined)}
-      empty={<Empty title="There is no file yet." />}
+      empty={
+        <Empty
+          title="There is no file yet."
+          todo="Jobs bring files by themselves. 'ringrift import <folder>' brings games that were played elsewhere."
+        />
+      }
       columns={[
         { head: "Kind", cell: ({ kind }) => <a href={`/artifacts?kind=${kind}`}>{kind}</a> },
         { head: "Config", cell: ({ config_key }) => config_key ?? "" },
@@ -64,7 +69,12 @@ const Places = ({ nodes }: CopiesReport) => (
       label="Copies by node"
       rows={nodes}
       keyOf={({ node_id }) => node_id}
-      empty={<Empty title="No node holds copies." />}
+      empty={
+        <Empty
+          title="No node holds copies."
+          todo="The main process has every file. Nodes that join take copies: 'ringrift token create <label> --join'."
+        />
+      }
       columns={[
         {
           head: "Node",
@@ -140,7 +150,7 @@ function List({ query }: { query: URLSearchParams }) {
               rows={files.rows}
               keyOf={({ sha256 }) => sha256}
               toneOf={({ at_risk }) => (at_risk ? "bad" : undefined)}
-              empty={<Empty title="No file fits." />}
+              empty={<Empty title="No file fits." todo={<a href="/artifacts">Show files of all kinds.</a>} />}
               columns={[
                 {
                   head: "File",
@@ -269,7 +279,12 @@ function One({ id }: { id: string }) {
                 label="Who holds it"
                 rows={file.holders}
                 keyOf={({ node_id }) => node_id}
-                empty={<Empty title="Nobody holds it." />}
+                empty={
+                  <Empty
+                    title="Nobody holds it."
+                    todo="It was given up, or its bytes were lost. Its games stay in the books."
+                  />
+                }
                 columns={[
                   {
                     head: "Node",

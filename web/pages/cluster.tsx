@@ -52,7 +52,12 @@ function Repairs() {
                 label="Nodes that are ill"
                 rows={repairs}
                 keyOf={({ node_id }) => node_id}
-                empty={<Empty title="No node needs repair." />}
+                empty={
+                  <Empty
+                    title="No node needs repair."
+                    todo="One that stays silent, slow or wrong comes here with the next step."
+                  />
+                }
                 columns={[
                   { head: "Node", cell: ({ node_id, label }) => <a href={`/nodes/${node_id}`}>{printable(label)}</a> },
                   { head: "Ill with", cell: ({ condition }) => <Badge tone="warn">{condition}</Badge> },
@@ -152,7 +157,7 @@ function Steers() {
             label="What steers configs"
             rows={configs}
             keyOf={({ config_key }) => config_key}
-            empty={<Empty title="No config is trained here." />}
+            empty={<Empty title="No config is trained here." todo="Start one: 'ringrift train othello6_2p'." />}
             columns={[
               { head: "Config", cell: ({ config_key }) => <a href={`/configs/${config_key}`}>{config_key}</a> },
               { head: "Share", right: true, cell: ({ share }) => (share === null ? "none" : percent(share)) },
@@ -193,7 +198,12 @@ function Locks() {
             label="Locks"
             rows={locks}
             keyOf={({ name }) => name}
-            empty={<Empty title="Nobody holds a lock." />}
+            empty={
+              <Empty
+                title="Nobody holds a lock."
+                todo="A program takes one by POST /v1/locks/acquire, so that two never do the same at once."
+              />
+            }
             columns={[
               { head: "Lock", cell: ({ name }) => <span class="mono">{printable(name)}</span> },
               { head: "Holder", cell: ({ holder }) => printable(holder) },
@@ -231,7 +241,12 @@ function Coordinators() {
                 rows={members}
                 keyOf={(one) => one.name}
                 toneOf={({ present }) => (present ? undefined : "bad")}
-                empty={<Empty title="No coordinator was heard yet." />}
+                empty={
+                  <Empty
+                    title="No coordinator was heard yet."
+                    todo="They speak up within seconds: 'ringrift cluster status' on each says what it sees."
+                  />
+                }
                 columns={[
                   { head: "Coordinator", cell: (one) => printable(one.name) },
                   {

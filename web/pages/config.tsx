@@ -24,6 +24,7 @@ import {
   STAGE_WORDS,
   stabilityWords,
   targetWords,
+  VERDICT_WORDS,
   verdictCounts,
   waitWords,
   windowWords,
@@ -32,10 +33,12 @@ import { Act, Changes } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
 import { useApp, useSharedPath } from "../browser/app.ts";
 import { Causes } from "../browser/causes.tsx";
+import { iterationLink } from "../browser/iteration-link.ts";
 import { type Beside, EloOverTime, Ladder } from "../browser/ladder-figure.tsx";
 import { LlrWalk } from "../browser/llr-walk.tsx";
 import { LossFigure, OtherCurves } from "../browser/loss-figure.tsx";
-import { Badge, Empty, Facts, Load, Num, Panel, Table, Time, ViewHead } from "../browser/parts.tsx";
+import { Badge, Empty, Facts, Load, Panel, Table, Time, ViewHead } from "../browser/parts.tsx";
+import { RunCurves } from "../browser/run-curves.tsx";
 import { Stages } from "../browser/stages.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
 import { GateTable } from "./gates.tsx";
@@ -142,7 +145,7 @@ const Now = ({ config, at }: { config: ConfigSnapshot; at: number }) => {
             {rejectedReasons(books) === "" ? "none" : rejectedReasons(books)} rejected
           </>,
         ],
-        ...config.waits.map((wait) => ["waits", waitWords(wait, at)] as const),
+        ...config.waits.map((wait) => ["meanwhile", waitWords(wait, at)] as const),
         ...config.suspects.map((one) => ["suspect", `${producerName(one)}: ${printable(one.reason)}`] as const),
       ]}
     />
@@ -221,6 +224,9 @@ function FromFile({ config, take }: { config: string; take: (beside: Beside) => 
   );
 }
 
+/** Of what a stage says of itself; the JSON has all. */
+const MAX_EVIDENCE = 400;
+
 type Ended = Answer<typeof getPipelineHistory>["history"][number];
 
 function History({ config }: { config: string }) {
@@ -234,9 +240,22 @@ function History({ config }: { config: string }) {
             rows={rows}
             keyOf={({ iteration, stage, attempt }) => `${iteration} ${stage} ${attempt}`}
             toneOf={({ state }) => (state === "failed" ? "bad" : undefined)}
-            empty={<Empty title="No stage has ended yet." />}
+            empty={
+              <Empty
+                title="No stage has ended yet."
+                todo={<a href={`/why/${config}`}>Why says what it waits for.</a>}
+              />
+            }
             columns={[
-              { head: "Iteration", right: true, cell: ({ iteration }) => <Num value={iteration} /> },
+              {
+                head: "Iteration",
+                right: true,
+                cell: ({ iteration }) => (
+                  <a href={iterationLink(config, iteration)} title="What led to what in it, as a drawing">
+                    {number(iteration)}
+                  </a>
+                ),
+              },
               { head: "Stage", cell: ({ stage }) => STAGE_WORDS[stage] },
               { head: "Try", right: true, cell: ({ attempt }) => attempt },
               { head: "State", cell: ({ state }) => <Badge tone={state === "failed" ? "bad" : "good"}>{state}</Badge> },
@@ -247,7 +266,9 @@ function History({ config }: { config: string }) {
                 wide: true,
                 cell: ({ failure, evidence }) =>
                   failure === null ? (
-                    <span class="mono small">{payloadLine(evidence, 100)}</span>
+                    <span class="mono small one-line" title={payloadLine(evidence, MAX_EVIDENCE)}>
+                      {payloadLine(evidence, MAX_EVIDENCE)}
+                    </span>
                   ) : (
                     `${printable(failure.message)} (${printable(failure.code)})`
                   ),
@@ -291,7 +312,8 @@ export default function Config({
         const beside =
           file ?? (found && { name: found.config_key, about: "by its own anchors", shown: found satisfies Run });
         const others = configs.filter(({ config_key }) => config_key !== key);
-        const running = config.gates.findLast(({ verdict }) => verdict === null);
+        // While none runs the last one says how it ended.
+        const gate = config.gates.findLast(({ verdict }) => verdict === null) ?? config.gates.at(-1);
         return (
           <>
             <ViewHead
@@ -301,6 +323,7 @@ export default function Config({
               command={`ringrift pipeline ${config.config_key}`}
             >
               <a href={`/why/${config.config_key}`}>why</a>
+              <a href={iterationLink(config.config_key, config.iteration)}>this iteration</a>
               <a href={`/play/${config.config_key}`}>play</a>
               <a href={`/games?config=${config.config_key}`}>games</a>
               {others.map(({ config_key }) => (
@@ -321,17 +344,22 @@ export default function Config({
                 <Panel title="Strength" aside={plural(config.champions.length, "champion")}>
                   <EloOverTime config={config} beside={beside} />
                 </Panel>
-                {running !== undefined && (
+                {gate !== undefined && (
                   <Panel
-                    title={`Gate of iteration ${number(running.iteration)}`}
-                    aside={`${plural(running.games, "game")} so far`}
+                    title={`Gate of iteration ${number(gate.iteration)}`}
+                    aside={
+                      gate.verdict === null
+                        ? `running, ${plural(gate.games, "game")} so far`
+                        : `${VERDICT_WORDS[gate.verdict]} after ${plural(gate.games, "game")}`
+                    }
                   >
-                    <LlrWalk gate={running} />
+                    <LlrWalk gate={gate} />
                   </Panel>
                 )}
                 <Panel title="Loss" aside={plural(config.losses.length, "run")}>
                   <LossFigure losses={config.losses} />
                 </Panel>
+                <RunCurves config={key} />
               </div>
               <div class="stack">
                 <Panel title="Now">

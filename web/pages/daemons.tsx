@@ -14,7 +14,7 @@ import { Act } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
 import { useApp } from "../browser/app.ts";
 import { Graph } from "../browser/graph.tsx";
-import { Badge, Empty, Facts, Load, Panel, Table, Tabs, Time, type Tone, ViewHead } from "../browser/parts.tsx";
+import { Badge, Empty, Facts, Links, Load, Panel, Table, Tabs, Time, type Tone, ViewHead } from "../browser/parts.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
 
 const toneOf = ({ state, permanently_failed, wanted }: Daemon): Tone =>
@@ -65,7 +65,9 @@ function List({ query }: { query: URLSearchParams }) {
                   rows={daemons}
                   keyOf={({ name }) => name}
                   toneOf={(daemon) => (toneOf(daemon) === "bad" ? "bad" : undefined)}
-                  empty={<Empty title="No daemon is under supervision." />}
+                  empty={
+                    <Empty title="No daemon is under supervision." todo="'ringrift up' starts all that are enabled." />
+                  }
                   columns={[
                     {
                       head: "Daemon",
@@ -126,7 +128,12 @@ function Actions({ of }: { of?: string }) {
               .reverse()
               .slice(0, 200)}
             keyOf={({ place }) => place}
-            empty={<Empty title="Nothing was done yet." />}
+            empty={
+              <Empty
+                title="Nothing was done yet."
+                todo="Starts, stops and restarts come here, with who did them and why."
+              />
+            }
             columns={[
               { head: "When", cell: ({ at }) => <Time at={at} /> },
               { head: "Daemon", cell: ({ daemon }) => <a href={`/daemons/${daemon}`}>{daemon}</a> },
@@ -215,13 +222,11 @@ function One({ name }: { name: string }) {
                   ["restarts", `${daemon.restarts} of ${daemon.max_restarts}`],
                   [
                     "depends on",
-                    daemon.depends_on.length === 0
-                      ? "nothing"
-                      : daemon.depends_on.map((each) => (
-                          <a key={each} href={`/daemons/${each}`}>
-                            {each}{" "}
-                          </a>
-                        )),
+                    daemon.depends_on.length === 0 ? (
+                      "nothing"
+                    ) : (
+                      <Links links={daemon.depends_on.map((name) => ({ to: `/daemons/${name}`, name }))} />
+                    ),
                   ],
                   ...(daemon.last_error === null ? [] : [["last error", printable(daemon.last_error)] as const]),
                   ...(daemon.permanently_failed === null
@@ -239,7 +244,12 @@ function One({ name }: { name: string }) {
                 label="Conditions"
                 rows={daemon.conditions}
                 keyOf={({ type }) => type}
-                empty={<Empty title="It has no conditions yet." />}
+                empty={
+                  <Empty
+                    title="It has no conditions yet."
+                    todo="They come when the supervisor has looked at it, within seconds."
+                  />
+                }
                 columns={[
                   { head: "Condition", cell: ({ type }) => type },
                   { head: "So", cell: ({ status }) => status },

@@ -76,7 +76,7 @@ function Letters({ filter }: { filter: Filter }) {
             label="Dead letters"
             rows={dead_letters}
             keyOf={({ id }) => id}
-            empty={<Empty title="No letter fits." />}
+            empty={<Empty title="No letter fits." todo={<a href="/dead-letters">Show all that wait, by cause.</a>} />}
             columns={[
               { head: "Id", right: true, cell: ({ id }) => id },
               {
@@ -137,7 +137,7 @@ export default function DeadLetters({ query }: { query: URLSearchParams }) {
                   empty={
                     <Empty
                       title="There are no pending dead letters."
-                      todo="A delivery comes here after its last try."
+                      todo="Nothing to do. A delivery comes here after its last try."
                     />
                   }
                   columns={[

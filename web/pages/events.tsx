@@ -6,11 +6,13 @@ import type { Answer } from "../../src/surfaces/http/wire.ts";
 import { addressOf } from "../browser/api.ts";
 import { useApp } from "../browser/app.ts";
 import { CauseDrawing } from "../browser/cause-drawing.tsx";
+import { iterationLink } from "../browser/iteration-link.ts";
 import {
   Badge,
   Empty,
   Facts,
   Field,
+  Links,
   Load,
   Num,
   Older,
@@ -145,13 +147,11 @@ type Use = Answer<typeof getEventUse>;
 type FieldRow = NonNullable<Use["definition"]>["fields"][number];
 
 const unitLinks = (names: readonly string[]) =>
-  names.length === 0
-    ? "nobody"
-    : names.map((name) => (
-        <a key={name} href={`/wiring?unit=${encodeURIComponent(name)}`}>
-          {printable(name)}{" "}
-        </a>
-      ));
+  names.length === 0 ? (
+    "nobody"
+  ) : (
+    <Links links={names.map((name) => ({ to: `/wiring?unit=${encodeURIComponent(name)}`, name: printable(name) }))} />
+  );
 
 /** What an event is, who says it and who hears it. */
 function Definition({ type }: { type: string }) {
@@ -244,6 +244,14 @@ function Tail({ query }: { query: URLSearchParams }) {
   );
 }
 
+const MAX_NAMED = 3;
+
+/** The view of an event names all of them. */
+const fewOf = (names: readonly string[]): string =>
+  names.length <= MAX_NAMED + 1
+    ? names.join(", ")
+    : `${names.slice(0, MAX_NAMED).join(", ")} and ${names.length - MAX_NAMED} more`;
+
 function Rates() {
   const loaded = useAnswer(listEventUse, {});
   return (
@@ -261,7 +269,12 @@ function Rates() {
             label="Rates of events"
             rows={event_types}
             keyOf={({ event_type }) => event_type}
-            empty={<Empty title="No event was published yet." />}
+            empty={
+              <Empty
+                title="No event was published yet."
+                todo="'ringrift train othello6_2p' gives the journal something to tell."
+              />
+            }
             columns={[
               { head: "Event", cell: ({ event_type }) => <a href={`/journal?type=${event_type}`}>{event_type}</a> },
               { head: "Events", right: true, cell: ({ events }) => <Num value={events} /> },
@@ -271,7 +284,7 @@ function Rates() {
               {
                 head: "By",
                 wide: true,
-                cell: ({ sources }) => <span class="dim">{sources.map(sourceWords).join(", ")}</span>,
+                cell: ({ sources }) => <span class="dim">{fewOf(sources.map(sourceWords))}</span>,
               },
               {
                 head: "Heard by",
@@ -280,7 +293,9 @@ function Rates() {
                   hearers.length === 0 ? (
                     <Badge tone="warn">nobody</Badge>
                   ) : (
-                    <span class="dim">{hearers.join(", ")}</span>
+                    <span class="dim" title={hearers.join(", ")}>
+                      {fewOf(hearers)}
+                    </span>
                   ),
               },
             ]}
@@ -301,7 +316,12 @@ function Consumers() {
             label="Consumers"
             rows={consumers.toSorted((a, b) => b.lag - a.lag)}
             keyOf={({ consumer }) => consumer}
-            empty={<Empty title="Nobody is owed events." />}
+            empty={
+              <Empty
+                title="Nobody is owed events."
+                todo="Units and programs that subscribe under a name come here; docs/21-local-api.md shows how."
+              />
+            }
             columns={[
               { head: "Consumer", cell: ({ consumer }) => printable(consumer) },
               { head: "Kind", cell: ({ kind }) => kind },
@@ -425,7 +445,12 @@ function One({ id }: { id: string }) {
                 label="Deliveries"
                 rows={deliveries}
                 keyOf={({ consumer }) => consumer}
-                empty={<Empty title="Nobody was owed it." />}
+                empty={
+                  <Empty
+                    title="Nobody was owed it."
+                    todo="No consumer that must not miss one had subscribed to it when it came."
+                  />
+                }
                 columns={[
                   { head: "Consumer", cell: ({ consumer }) => printable(consumer) },
                   { head: "State", cell: ({ state }) => <Badge tone={stateTone(state)}>{state}</Badge> },
@@ -442,8 +467,54 @@ function One({ id }: { id: string }) {
   );
 }
 
+const MAX_STAGES = 1_000;
+
+/** All that one round of a config led to: its stages are one trace. */
+function Iteration({ config, iteration }: { config: string; iteration: number }) {
+  const query = { event_type: "PIPELINE_STAGE_ENTERED", order_key: config, limit: MAX_STAGES };
+  const loaded = useAnswer(listEvents, { query });
+  return (
+    <>
+      <ViewHead
+        title={`${printable(config)}, iteration ${number(iteration)}`}
+        lead="What led to what, from its first stage on."
+        json={addressOf(listEvents, { query })}
+        command={`ringrift pipeline ${config} --history`}
+      >
+        <a href={`/configs/${encodeURIComponent(config)}`}>config</a>
+        {iteration > 0 && <a href={iterationLink(config, iteration - 1)}>before</a>}
+        <a href={iterationLink(config, iteration + 1)}>next</a>
+      </ViewHead>
+      <Load loaded={loaded}>
+        {({ events }) => {
+          const first = (events as readonly Listed[]).find(({ data }) => data?.iteration === iteration);
+          if (first === undefined)
+            return (
+              <div class="empty">
+                <Empty
+                  title={`No event of iteration ${number(iteration)} is kept.`}
+                  todo={<a href={`/configs/${encodeURIComponent(config)}`}>The config says which rounds there were.</a>}
+                />
+              </div>
+            );
+          return (
+            <Panel
+              title="Causes and effects"
+              aside={<code class="hint">ringrift events trace {shortId(first.id)}</code>}
+            >
+              <CauseTree id={first.id} />
+            </Panel>
+          );
+        }}
+      </Load>
+    </>
+  );
+}
+
 export default function Events({ params: { id }, query }: { params: Record<string, string>; query: URLSearchParams }) {
   if (id !== undefined) return <One id={id} />;
+  const [config, iteration] = [query.get("config"), Number(query.get("iteration") ?? Number.NaN)];
+  if (config !== null && Number.isInteger(iteration)) return <Iteration config={config} iteration={iteration} />;
   const tab = query.get("tab") ?? "tail";
   return (
     <>

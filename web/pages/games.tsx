@@ -255,7 +255,12 @@ function One({ id, query }: { id: string; query: URLSearchParams }) {
                       label="Games"
                       rows={found.games.map((one, place) => ({ ...one, place })).slice(from, from + PAGE)}
                       keyOf={({ place }) => place}
-                      empty={<Empty title="The file holds no game here." />}
+                      empty={
+                        <Empty
+                          title="The file holds no game here."
+                          todo={<a href={`/games/${sha256}`}>Show it from its first game.</a>}
+                        />
+                      }
                       columns={[
                         { head: "Game", cell: ({ place }) => <a href={`/games/${sha256}?game=${place}`}>#{place}</a> },
                         { head: "Result", cell: resultOf },

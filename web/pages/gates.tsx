@@ -24,7 +24,16 @@ export const GateTable = ({ gates, withConfig = false }: { gates: readonly Row[]
     label="Gates"
     rows={gates}
     keyOf={({ config, iteration, candidate }) => `${config.config_key} ${iteration} ${candidate}`}
-    empty={<Empty title="No gate was begun yet: a model has to be trained first." />}
+    empty={
+      <Empty
+        title="No gate was begun yet."
+        todo={
+          <>
+            A model has to be trained first. <a href="/why">Why</a> says what training waits for.
+          </>
+        }
+      />
+    }
     columns={[
       ...(withConfig
         ? [
@@ -34,24 +43,30 @@ export const GateTable = ({ gates, withConfig = false }: { gates: readonly Row[]
             },
           ]
         : []),
-      { head: "Iteration", right: true, cell: ({ iteration }) => <Num value={iteration} /> },
       {
         head: "Candidate",
-        cell: ({ candidate }) => (
-          <a class="mono" href={`/models/${candidate}`}>
-            {candidate.slice(0, 10)}
-          </a>
+        cell: ({ candidate, iteration }) => (
+          <>
+            <a class="mono" href={`/models/${candidate}`}>
+              {candidate.slice(0, 10)}
+            </a>
+            <span class="sub">iteration {number(iteration)}</span>
+          </>
         ),
       },
       { head: "Against", cell: ({ config, opponent }) => nameOf(config, opponent) },
       {
         head: "Verdict",
-        cell: ({ verdict }) =>
-          verdict === null ? (
-            <Badge tone="accent">playing</Badge>
-          ) : (
-            <Badge tone={TONES[verdict] ?? "plain"}>{VERDICT_WORDS[verdict]}</Badge>
-          ),
+        cell: ({ verdict, ended_at }) => (
+          <>
+            {verdict === null ? (
+              <Badge tone="accent">playing</Badge>
+            ) : (
+              <Badge tone={TONES[verdict] ?? "plain"}>{VERDICT_WORDS[verdict]}</Badge>
+            )}
+            <span class="sub">{ended_at === null ? "not ended yet" : <Time at={ended_at} />}</span>
+          </>
+        ),
       },
       { head: "Strength", cell: ({ elo }) => (elo === null ? <span class="dim">–</span> : intervalWords(elo)) },
       { head: "LLR", right: true, cell: (gate) => <span class="num">{signed(lastRatio(gate), 2)}</span> },
@@ -59,18 +74,22 @@ export const GateTable = ({ gates, withConfig = false }: { gates: readonly Row[]
       { head: "Games", right: true, cell: ({ games }) => <Num value={games} /> },
       {
         head: "Blocks",
-        right: true,
+        wide: true,
         cell: ({ counts }) => (
-          <span title="Blocks of games by the candidate's score, the worst first.">{counts.join(" ")}</span>
+          <span class="small" title="Blocks of games by the candidate's score, the worst first.">
+            {counts.join(" ")}
+          </span>
         ),
-      },
-      {
-        head: "Ended",
-        cell: ({ ended_at }) => (ended_at === null ? <span class="dim">not yet</span> : <Time at={ended_at} />),
       },
     ]}
   />
 );
+
+/** Of all configs, those that are played now first. */
+export const newestGates = (configs: readonly ConfigSnapshot[]): readonly Row[] =>
+  configs
+    .flatMap((config) => config.gates.map((gate) => ({ ...gate, config })))
+    .sort((a, b) => (b.ended_at ?? Number.MAX_SAFE_INTEGER) - (a.ended_at ?? Number.MAX_SAFE_INTEGER));
 
 export default function Gates() {
   const loaded = useAnswer(getPipeline, {});
@@ -84,10 +103,7 @@ export default function Gates() {
       />
       <Load loaded={loaded}>
         {({ configs }) => {
-          const all = configs.flatMap((config) => config.gates.map((gate) => ({ ...gate, config })));
-          const newest = all.toSorted(
-            (a, b) => (b.ended_at ?? Number.MAX_SAFE_INTEGER) - (a.ended_at ?? Number.MAX_SAFE_INTEGER),
-          );
+          const all = newestGates(configs);
           return (
             <>
               <dl class="tiles">
@@ -104,7 +120,7 @@ export default function Gates() {
                 title="Gates"
                 aside={`${plural(all.length, "gate")}, newest first; ${number(all.filter(({ verdict }) => verdict === null).length)} now`}
               >
-                <GateTable gates={newest} withConfig />
+                <GateTable gates={all} withConfig />
               </Panel>
             </>
           );

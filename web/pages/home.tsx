@@ -21,6 +21,7 @@ import { EloSpark } from "../browser/elo-spark.tsx";
 import { Empty, Load, Num, Panel, Table, Time, type Tone, ViewHead } from "../browser/parts.tsx";
 import { Stages } from "../browser/stages.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
+import { GateTable, newestGates } from "./gates.tsx";
 
 type Pipeline = Answer<typeof getPipeline>;
 type Config = Pipeline["configs"][number];
@@ -107,6 +108,19 @@ const Configs = ({ configs, at }: Pipeline) => (
   />
 );
 
+const MAX_GATES = 6;
+
+/** What was decided last, of all configs. */
+function Newest({ loop }: { loop: Pipeline | undefined }) {
+  const newest = newestGates(loop?.configs ?? []).slice(0, MAX_GATES);
+  if (newest.length === 0) return null;
+  return (
+    <Panel title="Newest gates" aside={<a href="/gates">all of them</a>}>
+      <GateTable gates={newest} withConfig />
+    </Panel>
+  );
+}
+
 /** The way from a line of figures to where they are told in full. */
 const LEADS_TO: Readonly<Record<string, string>> = {
   daemons: "/daemons",
@@ -138,7 +152,10 @@ export default function Home() {
       <Panel title="Configs" aside={loop.answer !== undefined && plural(loop.answer.configs.length, "config")}>
         {loop.refused?.code === "LOOP_NOT_HERE" ? (
           <div class="empty">
-            <Empty title="No loop runs in this process." todo={loop.refused.hint ?? ""} />
+            <Empty
+              title="No loop runs in this process."
+              todo={loop.refused.hint ?? "Start one: 'ringrift train othello6_2p'."}
+            />
           </div>
         ) : (
           <Load loaded={loop}>{(answer) => <Configs {...answer} />}</Load>
@@ -150,6 +167,7 @@ export default function Home() {
             <Panel title="What needs you" aside={<code class="hint">ringrift status</code>}>
               <Causes causes={answer.causes} />
             </Panel>
+            <Newest loop={loop.answer} />
             <dl class="tiles">
               {factsOf(answer).map(([name = "", text = ""]) => (
                 <div key={name}>

@@ -271,7 +271,12 @@ function One({ id, query }: { id: string; query: URLSearchParams }) {
                     label="What it was when"
                     rows={model.history}
                     keyOf={({ at, stage }) => `${at} ${stage}`}
-                    empty={<Empty title="Nothing was decided about it yet." />}
+                    empty={
+                      <Empty
+                        title="Nothing was decided about it yet."
+                        todo="Its gate decides whether it becomes the champion."
+                      />
+                    }
                     columns={[
                       { head: "Stage", cell: ({ stage }) => stage },
                       { head: "When", cell: ({ at }) => <Time at={at} /> },

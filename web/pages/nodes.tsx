@@ -13,6 +13,7 @@ import {
   uncordonNode,
 } from "../../src/surfaces/nodes/wire.ts";
 import { getResources } from "../../src/surfaces/resources/wire.ts";
+import { grantsWords, poolsWords, transfersWords } from "../../src/surfaces/resources/words.ts";
 import { bytes } from "../../src/surfaces/status/view.ts";
 import { Act } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
@@ -177,7 +178,7 @@ function List() {
       </Panel>
       <Panel title="Processes of this machine" aside={<code class="hint">ringrift resources</code>}>
         <Load loaded={resources}>
-          {({ processes, loop_delay, disk }) => (
+          {({ processes, loop_delay, disk, ...rest }) => (
             <>
               <Facts
                 rows={[
@@ -191,6 +192,9 @@ function List() {
                       ? "not measured yet"
                       : `${Math.round(disk.usage * 100)} % in use, ${bytes(disk.free_bytes)} free`,
                   ],
+                  ["pools", poolsWords(rest)],
+                  ["grants", grantsWords(rest)],
+                  ["transfers", transfersWords(rest)],
                 ]}
               />
               <Table<(typeof processes)[number]>
@@ -317,7 +321,12 @@ function One({ id }: { id: string }) {
                 label="Jobs in its hands"
                 rows={node.jobs ?? []}
                 keyOf={({ work_id }) => work_id}
-                empty={<Empty title="It holds no job." />}
+                empty={
+                  <Empty
+                    title="It holds no job."
+                    todo={<a href={`/why/${encodeURIComponent(node.node_id)}`}>Why says what it waits for.</a>}
+                  />
+                }
                 columns={[
                   { head: "Job", cell: ({ work_id }) => <a href={`/work/${work_id}`}>{work_id}</a> },
                   { head: "Kind", cell: ({ work_type }) => work_type },

@@ -4,7 +4,7 @@ import { getAudit } from "../../src/surfaces/audit/wire.ts";
 import { duration, number, plural, printable } from "../../src/surfaces/cli/text.ts";
 import { addressOf } from "../browser/api.ts";
 import { Graph, type GraphNode } from "../browser/graph.tsx";
-import { Badge, Empty, Facts, Load, Panel, Table, Tabs, type Tone, ViewHead } from "../browser/parts.tsx";
+import { Badge, Empty, Facts, Links, Load, Panel, Table, Tabs, type Tone, ViewHead } from "../browser/parts.tsx";
 import { useAnswer } from "../browser/use-answer.ts";
 import { WiringMatrix } from "../browser/wiring-matrix.tsx";
 
@@ -79,13 +79,11 @@ function Definition({ name, layers, parts }: Pick<AuditReport, "layers" | "parts
           ...(unit.every_ms == null ? [] : [["runs every", duration(unit.every_ms)] as const]),
           [
             "starts after",
-            unit.depends_on.length === 0
-              ? "nothing"
-              : unit.depends_on.map((each) => (
-                  <a key={each} href={`/wiring?unit=${each}`}>
-                    {each}{" "}
-                  </a>
-                )),
+            unit.depends_on.length === 0 ? (
+              "nothing"
+            ) : (
+              <Links links={unit.depends_on.map((each) => ({ to: `/wiring?unit=${each}`, name: each }))} />
+            ),
           ],
           ...(unit.delegates_to == null ? [] : [["its work is done by", printable(unit.delegates_to)] as const]),
           ...(unit.also_known_as.length === 0 ? [] : [["also called", unit.also_known_as.join(", ")] as const]),
@@ -182,7 +180,10 @@ export default function Wiring({ query }: { query: URLSearchParams }) {
                   keyOf={({ place }) => place}
                   toneOf={(finding) => (isOpen(finding) ? "bad" : undefined)}
                   empty={
-                    <Empty title="Nothing fails: every event is emitted and heard, or a reason is written down." />
+                    <Empty
+                      title="Nothing fails: every event is emitted and heard, or a reason is written down."
+                      todo={<a href="/wiring?all=1">Show all findings, with their reasons.</a>}
+                    />
                   }
                   columns={[
                     {

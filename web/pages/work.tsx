@@ -14,7 +14,9 @@ import {
 import { Act } from "../browser/act.tsx";
 import { addressOf } from "../browser/api.ts";
 import { useApp, useNow } from "../browser/app.ts";
+import { JobCurve } from "../browser/job-curve.tsx";
 import { LineageGraph } from "../browser/lineage.tsx";
+import { NextWork } from "../browser/next-work.tsx";
 import { NodeTimeline } from "../browser/node-timeline.tsx";
 import {
   Badge,
@@ -132,7 +134,7 @@ const Failures = ({ groups }: { groups: readonly FailureGroup[] }) => (
       label="Failures by kind and cause"
       rows={groups}
       keyOf={({ work_id }) => work_id}
-      empty={<Empty title="No job has failed." />}
+      empty={<Empty title="No job has failed." todo="One that fails comes here with its error." />}
       columns={[
         { head: "Jobs", right: true, cell: ({ jobs }) => number(jobs) },
         { head: "Kind", cell: (group) => printable(group.work_type) },
@@ -180,6 +182,7 @@ function List({ query }: { query: URLSearchParams }) {
       <ViewHead title="Work" json={addressOf(listWork, { query: asked })} command="ringrift queue" />
       <Load loaded={stats}>{(answer) => <Counts stats={answer} />}</Load>
       {failed + delayed > 0 && <Load loaded={failures}>{(answer) => <Failures groups={answer.failures} />}</Load>}
+      <NextWork />
       <Tabs
         label="State"
         tabs={[
@@ -198,7 +201,7 @@ function List({ query }: { query: URLSearchParams }) {
               rows={jobs.rows}
               keyOf={({ work_id }) => work_id}
               toneOf={(job) => (job.state === "failed" ? "bad" : undefined)}
-              empty={<Empty title="No job fits." />}
+              empty={<Empty title="No job fits." todo={<a href="/work">Show jobs of all kinds and states.</a>} />}
               columns={[
                 { head: "Job", cell: ({ work_id }) => <a href={`/work/${work_id}`}>{work_id}</a> },
                 { head: "Kind", cell: (job) => printable(job.work_type) },
@@ -354,6 +357,7 @@ function One({ id }: { id: string }) {
                 </pre>
               </Panel>
             )}
+            {job.started_at !== null && <JobCurve id={job.work_id} isOver={job.finished_at !== null} />}
             {(job.lapses ?? []).length > 0 && (
               <Panel title="Taken from" aside={plural(job.lapses!.length, "holder")}>
                 <Facts

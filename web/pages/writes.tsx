@@ -91,7 +91,12 @@ export default function Writes() {
               rows={rows}
               keyOf={({ id, request_id }) => `${id} ${request_id}`}
               toneOf={({ status }) => (status >= 500 ? "bad" : undefined)}
-              empty={<Empty title="Nothing was changed yet." />}
+              empty={
+                <Empty
+                  title="Nothing was changed yet."
+                  todo="What you change here, by a command or by a program comes here, with who and why."
+                />
+              }
               columns={[
                 { head: "When", cell: ({ at }) => <Time at={at} /> },
                 { head: "Who", cell: ({ actor }) => printable(actor) },

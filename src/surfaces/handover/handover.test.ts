@@ -26,6 +26,7 @@ const records: Records = {
     { ...write, at: SINCE + 2, actor: "ann", path: "/v1/loop/hex8_2p/rollback", reason: null, dry_run: true },
     { ...write, at: SINCE + 2, actor: "ann", path: "/v1/tokens", reason: null, status: 403 },
     { ...write, at: SINCE + 2, actor: "box2", path: "/v1/work/claims", reason: null, scope: "worker" },
+    { ...write, at: SINCE + 3, actor: "browser of ann", path: "/v1/session", reason: null },
     { ...write, at: SINCE - 2, actor: "bob", path: "/v1/shutdown", reason: null },
   ],
   causes: [
@@ -40,7 +41,7 @@ test("a hand-over tells what came since then, in sentences that count", () => {
   expect(done.map(({ what }) => what)).toEqual(["1 model was promoted", "3 jobs were tried again"]);
 });
 
-test("what people changed is theirs: no dry run, no refusal, no machine, nothing from before", () => {
+test("what people changed is theirs: no dry run, no refusal, no log-in, no machine, nothing from before", () => {
   expect(handoverOf(records).people.map(({ actor, path }) => [actor, path])).toEqual([
     ["ann", "/v1/loop/hex8_2p/pause"],
   ]);

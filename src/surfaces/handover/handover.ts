@@ -47,6 +47,8 @@ const AUTOMATIC: readonly (readonly [event: string, one: string, many: string])[
 ];
 
 const MACHINES = new Set(["worker", "node"]);
+/** Whoever logs in has changed nothing yet. */
+const LOG_IN = "/v1/session";
 
 export interface Handover {
   readonly since: number;
@@ -75,7 +77,8 @@ export function handoverOf({ since, configs, events, alerts, writes, causes }: R
       open: alerts.filter(({ status }) => status === "open"),
     },
     people: writes.filter(
-      ({ at, dry_run, status, scope }) => at >= since && !dry_run && status < 400 && !MACHINES.has(scope),
+      ({ at, dry_run, status, scope, path }) =>
+        at >= since && !dry_run && status < 400 && !MACHINES.has(scope) && !path.startsWith(LOG_IN),
     ),
     needs: causes.filter(({ level }) => level !== "note"),
   };

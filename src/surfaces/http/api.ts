@@ -24,7 +24,7 @@ import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 import { readTurns } from "./read-turns.ts";
 import { type Env, isJson, jsonOf, parse, queryOf, readText, requestIdOf } from "./request.ts";
 import { type Call, type Caller, callerKey, type Route, type Upload } from "./route.ts";
-import { mountPage, type PageFiles } from "./serve-page.ts";
+import { mountPage, type PageFiles, pageOfNothing } from "./serve-page.ts";
 import { PAGE_HEADER, sessionCookie, sessionIn } from "./session-cookie.ts";
 import { createStreams, type Streams } from "./streams.ts";
 import { usualStatus } from "./wire.ts";
@@ -229,6 +229,8 @@ export function createApi(options: ApiOptions) {
     const asked = ask(c, undefined);
     return answer(c, asked, async () => {
       access.check(c.env.incoming, c.env.cameBy, undefined);
+      const shown = options.page && (await pageOfNothing(c, options.page));
+      if (shown !== undefined) return shown;
       throw OperatingError.notFound("ROUTE_NOT_FOUND", `there is no ${c.req.method} ${c.req.path.slice(0, 200)}`, {
         hint: "GET /openapi.json lists what is available.",
       });

@@ -25,6 +25,15 @@ function responseOf(c: Context<Env>, { type, bytes, gzipped }: PageFile, caching
   });
 }
 
+/** What a browser gets at an address that no view has: the page, which says so. */
+export async function pageOfNothing(c: Context<Env>, files: PageFiles): Promise<Response | undefined> {
+  const isBrowser = c.req.method === "GET" && (c.req.header("accept") ?? "").includes("text/html");
+  const found = isBrowser ? await files.find(DOCUMENT) : undefined;
+  if (found === undefined) return undefined;
+  const { headers, body } = responseOf(c, found, "no-cache");
+  return new Response(body, { status: 404, headers });
+}
+
 /** `within` guards each answer and lets it out, as it does for all others. */
 export function mountPage(
   app: Hono<Env>,

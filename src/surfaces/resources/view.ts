@@ -3,6 +3,7 @@ import { right, sectionLines, tableLines } from "../cli/table.ts";
 import { duration, number, plural, printable } from "../cli/text.ts";
 import { bytes } from "../status/view.ts";
 import type { Resources } from "./wire.ts";
+import { grantsWords, poolsWords, transfersWords } from "./words.ts";
 
 const orNone = (value: number | null): string => (value === null ? "-" : number(value));
 
@@ -30,7 +31,7 @@ function freedLine({ freed, at }: Resources): string {
 
 export function resourceLines(resources: Resources, shell: Shell): string[] {
   const { paint } = shell;
-  const { processes, loop_delay: delay, transfers, nodes, max_fds, pools, grants } = resources;
+  const { processes, loop_delay: delay, nodes, max_fds } = resources;
   const rows = processes.map((process) => [
     right(String(process.pid)),
     right(process.rss_bytes === null ? "-" : bytes(process.rss_bytes)),
@@ -51,9 +52,9 @@ export function resourceLines(resources: Resources, shell: Shell): string[] {
     `main loop   delay in the last minute: median ${duration(delay.p50_seconds * 1_000)}, 99th percentile ${duration(delay.p99_seconds * 1_000)}, longest ${duration(delay.max_seconds * 1_000)}`,
     diskLine(resources),
     freedLine(resources),
-    `pools       ${plural(pools.commits, "commit")} for the writer, ${plural(pools.scans, "read")} for the reader`,
-    `grants      ${plural(grants.jobs, "job")} held by nodes, ${plural(grants.locks, "lock")} held, ${plural(grants.fetches, "file")} to fetch (limit ${number(grants.max_fetches)})`,
-    `transfers   ${plural(transfers.incoming.length, "upload")} (limit ${transfers.max_at_once}, from one sender ${transfers.max_of_one})`,
+    `pools       ${poolsWords(resources)}`,
+    `grants      ${grantsWords(resources)}`,
+    `transfers   ${transfersWords(resources)}`,
     ...sectionLines(
       "nodes",
       nodes.map((node) => [

@@ -16,6 +16,7 @@ export const NAV: readonly NavGroup[] = [
       { to: "/", name: "Home", key: "h" },
       { to: "/why", name: "Why", key: "y" },
       { to: "/alerts", name: "Alerts", key: "a" },
+      { to: "/handover", name: "Hand-over", key: "v" },
     ],
   },
   {

@@ -8,7 +8,11 @@ type Asked = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export const VIEW_ROUTES: Readonly<Record<View, Asked>> = {
   "/": { getOverview: {}, getLoop: {} },
-  "/configs/:config": { getLoop: { config_key: "config" }, getLoopHistory: { config: "config" } },
+  "/configs/:config": {
+    getLoop: { config_key: "config" },
+    getLoopHistory: { config: "config" },
+    listCurves: { config: "config" },
+  },
   "/gates": { getLoop: {} },
   "/models": { listModels: {} },
   "/models/:id": { getModel: { id: "id" }, getLineage: { id: "id" }, getArtifact: { sha256: "id" } },
@@ -21,8 +25,8 @@ export const VIEW_ROUTES: Readonly<Record<View, Asked>> = {
   "/journal": { listEvents: {}, listEventUse: {}, getEventUse: {} },
   "/journal/:id": { getEvent: { id: "id" }, getTrace: { id: "id" } },
   "/dead-letters": { listDeadLetters: {}, summarizeDeadLetters: {} },
-  "/work": { listWork: {}, getWorkStats: {}, listFailures: {} },
-  "/work/:id": { getWork: { id: "id" }, getLineage: { id: "id" } },
+  "/work": { listWork: {}, forecastWork: {}, getWorkStats: {}, listFailures: {} },
+  "/work/:id": { getWork: { id: "id" }, getCurve: { id: "id" }, getLineage: { id: "id" } },
   "/nodes": { listNodes: {}, getResources: {} },
   "/nodes/:id": { getNode: { id: "id" }, getCopies: {}, recoveryHistory: { node: "id" } },
   "/cluster": { getCluster: {}, planRecovery: {}, recoveryHistory: {}, getFleet: {}, getSteering: {}, listLocks: {} },
@@ -31,6 +35,7 @@ export const VIEW_ROUTES: Readonly<Record<View, Asked>> = {
   "/daemons": { listDaemons: {}, listDaemonActions: {} },
   "/daemons/:id": { getDaemon: { name: "id" }, listDaemonActions: { daemon: "id" } },
   "/wiring": { getAudit: {} },
+  "/handover": { getLoop: {}, getOverview: {}, listAlerts: {}, listWrites: {}, listEventUse: {} },
   "/alerts": { listAlerts: {}, getAlert: {} },
   "/settings": {},
   "/writes": { listWrites: {} },

@@ -27,6 +27,7 @@ export const VIEWS = [
   "/daemons",
   "/daemons/:id",
   "/wiring",
+  "/handover",
   "/alerts",
   "/settings",
   "/writes",
