@@ -72,7 +72,11 @@ const leanBuiltins: Plugin = {
 /** Whoever serves HTTP asks of every request whether it came by HTTP/2. Nobody here serves that: 50 ms of every start less. */
 const noHttp2: Plugin = {
   name: "no-http2",
-  resolveId: { filter: { id: /^(node:)?http2$/ }, handler: () => "\0no-http2" },
+  // What speaks it itself, such as the calls to a cloud, has the real one.
+  resolveId: {
+    filter: { id: /^(node:)?http2$/ },
+    handler: (id, from) => (from?.includes("/node_modules/") ? "\0no-http2" : { id, external: true }),
+  },
   load: {
     filter: { id: /^\0no-http2$/ },
     handler: () => "export class Http2ServerRequest {}\nexport const constants = { NGHTTP2_NO_ERROR: 0 };",
