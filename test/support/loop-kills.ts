@@ -28,8 +28,8 @@ export interface KillOptions {
   readonly log?: (line: string) => void;
   /** It would go on for ever: at the end it is told to stop. */
   readonly isEndless?: boolean;
-  /** Before each kill, while all are alive. */
-  readonly look?: (main: Started, dataDir: string) => void;
+  /** Before each kill, while all are alive; it may wait for a moment of its own. */
+  readonly look?: (main: Started, dataDir: string, victim: Victim) => void | Promise<void>;
 }
 
 export interface Killed {
@@ -129,7 +129,7 @@ export async function trainUnderKills(own: Owned, options: KillOptions): Promise
     );
     waiting.abort();
     if (isOver) break;
-    options.look?.(main!, dataDir);
+    await options.look?.(main!, dataDir, victim);
     await kill(victim);
   }
   const { code, signal } = await (options.isEndless === true ? main!.stop() : main!.exited);
