@@ -10,7 +10,7 @@ import {
 import type { Lease } from "../../work/index.ts";
 import { modelEntry } from "../models/index.ts";
 import { queuePopulator } from "../selfplay/index.ts";
-import { searchOrders, trainingTunings } from "../stage/index.ts";
+import { configs, searchOrders, trainingTunings } from "../stage/index.ts";
 import { progressWatchdog } from "../units/progress-watchdog/progress-watchdog.unit.ts";
 import { searchSigns } from "../units/progress-watchdog/search-watch.ts";
 import { requestSearch, steeringView } from "./console.ts";
@@ -192,6 +192,30 @@ describe("population-based training", () => {
     const ports = { router: w.router as never, store: w.store, clock: w.clock };
     const by = { actor: "ann", reason: "a trial", dryRun: false };
     await expect(w.driven(requestSearch(ports, w.configKey, by, "pbt"))).rejects.toMatchObject({ code });
+  });
+
+  test("without anybody in it is not begun; one that was ordered before ends with a typed failure, and nothing is applied", async () => {
+    const w = await open({ population: POPULATION });
+    const nobody = { ...POPULATION, parameters: {} };
+    const replan = (population: object) =>
+      w.driven(
+        w.change((rows) => rows.put(configs, w.configKey, { plan: { ...w.plan, population } as never, paused: null })),
+      );
+    await replan(nobody);
+    await begun(w);
+    await w.pass(4_000);
+    expect(w.row(searchOrders)).toBeUndefined();
+    await w.driven(w.manager().stop("population_search"));
+    await replan(POPULATION);
+    await w.pass(2_000);
+    expect(w.row(searchOrders)).toMatchObject({ method: "pbt", outcome: null });
+    await replan(nobody);
+    await w.driven(w.manager().start("population_search"));
+    await w.pass(4_000);
+    expect(w.row(populationRuns)).toMatchObject({ state: "failed", failure: { code: "POPULATION_EMPTY" } });
+    expect(w.row(searchOrders)!.outcome).toBe("failed");
+    expect(w.row(trainingTunings)).toBeUndefined();
+    expect(await w.claim("training")).toBeUndefined();
   });
 
   test("is named by the watchdog when no generation comes, and given up after an hour", async () => {
