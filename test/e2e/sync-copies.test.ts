@@ -246,4 +246,14 @@ test("a sync is run, explained and told by the command, and by the program", asy
   expect((await w.about(model)).nodes).toContain("box");
   expect((await w.cli("sync")).out).toMatch(/completed\s+router/);
   expect(await w.coordination.sync.sync("models")).toMatchObject({ success: true, bytesTransferred: 0 });
+
+  // Who does not wait has ordered all the same: it runs until the node has answered, and can be cancelled.
+  node.started.kill("SIGSTOP");
+  await w.bring("model", "a model that box does not fetch");
+  const ordered = await w.cli("sync", "run", "models", "--to", "box", "--no-wait");
+  expect([ordered.code, ordered.out]).toEqual([0, expect.stringMatching(/sync \S+ goes on: 'ringrift sync status/)]);
+  const [, id = ""] = /sync (\S+) goes on/.exec(ordered.out) ?? [];
+  expect((await w.cli("sync", "status", id)).out).toMatch(/running/);
+  expect((await w.cli("sync", "cancel", id)).code).toBe(0);
+  expect((await w.cli("sync", "status", id)).out).toMatch(/cancelled/);
 });

@@ -22,7 +22,8 @@ interface RunOptions {
   readonly timeout?: number;
   readonly limit?: number;
   readonly ephemeral?: boolean;
-  readonly wait: boolean;
+  /** False with --no-wait. */
+  readonly wait?: boolean;
   readonly dryRun?: boolean;
 }
 
@@ -36,7 +37,8 @@ const bodyOf = (data_type: Body["data_type"], options: RunOptions): Body => ({
   timeout_seconds: options.timeout,
   bandwidth_limit_mbps: options.limit,
   prefer_ephemeral: options.ephemeral,
-  require_confirmation: options.wait,
+  // Also where nobody waits here: the sync goes on until every copy was shown to be there, so it can be looked at and cancelled.
+  require_confirmation: true,
 });
 
 const LOOK_MS = 500;
@@ -64,12 +66,19 @@ export async function followSync(
   }
 }
 
-async function run(shell: Shell, body: Body): Promise<void> {
+const goesOn = (id: string): string =>
+  `sync ${id} goes on: 'ringrift sync status ${id}' shows it, 'ringrift sync cancel ${id}' ends it`;
+
+async function run(shell: Shell, body: Body, waits: boolean): Promise<void> {
   await askMain(shell.main, async (main) => {
     const { sync_id: id } = await main.call(runSync, { body });
+    if (!waits) {
+      const begun = await main.raw(showSync, { params: { id } });
+      return answer(shell, { sync: begun }, () => `${progressLine(main.read(showSync, begun))}\n${goesOn(id)}`);
+    }
     const state = await followSync(shell, () => main.call(showSync, { params: { id } }));
     if (state === undefined) {
-      shell.note(`sync ${id} goes on: 'ringrift sync status ${id}' shows it, 'ringrift sync cancel ${id}' ends it`);
+      shell.note(goesOn(id));
       throw negative();
     }
     const raw = await main.raw(showSync, { params: { id } });
@@ -102,11 +111,13 @@ export function registerSync(sync: Command, shell: Shell): void {
     .option("--no-wait", "only order the transfers; 'ringrift sync status' shows the progress")
     .option("--dry-run", "only show who would get what, and why")
     .action((what: Body["data_type"], options: RunOptions) =>
-      options.dryRun === true ? explain(shell, bodyOf(what, options)) : run(shell, bodyOf(what, options)),
+      options.dryRun === true
+        ? explain(shell, bodyOf(what, options))
+        : run(shell, bodyOf(what, options), options.wait !== false),
     );
   withOptions(sync.command("explain"))
     .description("show which nodes would get which files, which would not, and why")
-    .action((what: Body["data_type"], options: RunOptions) => explain(shell, bodyOf(what, { ...options, wait: true })));
+    .action((what: Body["data_type"], options: RunOptions) => explain(shell, bodyOf(what, options)));
   sync
     .command("status")
     .description("show the progress or the result of a sync")
