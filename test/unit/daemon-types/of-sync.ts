@@ -199,11 +199,11 @@ async function bestGamesFirst(): Promise<Scene> {
     seen: () =>
       [GAMES, BEST].map(
         (sha256) =>
-          w.store.read<{ urgency: number }>("SELECT urgency FROM sync_orders WHERE seq = ?", w.seqOf(sha256))[0]!
-            .urgency,
+          w.store.read<{ quality: number }>("SELECT quality FROM sync_orders WHERE seq = ?", w.seqOf(sha256))[0]!
+            .quality,
       ),
-    idle: [1, 1],
-    shows: [1, 2],
+    idle: [0, 0],
+    shows: [800, 950],
   };
 }
 
@@ -278,7 +278,7 @@ async function allPolicies(): Promise<Scene> {
     seen: () => ({ told, called: w.woken.includes("b"), pushed: w.orders().some((order) => order.endsWith(GAMES)) }),
     idle: { told: [], called: false, pushed: false },
     shows: {
-      told: ["GOSSIP_SYNC", "HIGH_QUALITY_SYNC", "OWC_IMPORT", "S3_NODE_SYNC", "SYNC_PUSH"],
+      told: ["EPHEMERAL_SYNC", "GOSSIP_SYNC", "HIGH_QUALITY_SYNC", "OWC_IMPORT", "S3_NODE_SYNC", "SYNC_PUSH"],
       called: true,
       pushed: true,
     },
