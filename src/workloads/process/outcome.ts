@@ -79,3 +79,7 @@ export function endingOfExit(exit: ChildExit): Ending {
     return failed(fault("crash", "killed", "somebody killed the program (SIGKILL); was the machine out of memory?"));
   return failed(fault("crash", "crashed", `the program ended in the middle of the job (${how})`));
 }
+
+/** The child left, or stopped listening, between two jobs: it never had this one, and a fresh child may. */
+export const neverTaken = ({ error, messages, exit }: JobOutcome): boolean =>
+  messages === 0 && (error?.code === "input_closed" || (error?.code === "no_done" && exit?.code === 0));

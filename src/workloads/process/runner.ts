@@ -8,7 +8,16 @@ import { assert, defined, messageOf } from "../../kernel/index.ts";
 import { type Child, type ChildStart, startChild } from "./child.ts";
 import type { WorkloadDeclaration } from "./declaration.ts";
 import { cancelReasonOf, type JobHooks, type JobRequest } from "./job-run.ts";
-import { type ChildExit, type Ending, endingOfCancel, type Fault, failed, fault, type JobOutcome } from "./outcome.ts";
+import {
+  type ChildExit,
+  type Ending,
+  endingOfCancel,
+  type Fault,
+  failed,
+  fault,
+  type JobOutcome,
+  neverTaken,
+} from "./outcome.ts";
 import type { ChildEdges } from "./program.ts";
 import { checkInputs, type InputMemory } from "./untrusted-files.ts";
 
@@ -29,10 +38,6 @@ const notBegun = (job: JobRequest, ending: Ending, stderrTail = "", exit?: Child
   stderr_tail: stderrTail,
   ...defined({ exit }),
 });
-
-/** The child left, or stopped listening, between two jobs: it never had this one, and a fresh child may. */
-const neverTaken = ({ error, messages, exit }: JobOutcome): boolean =>
-  messages === 0 && (error?.code === "input_closed" || (error?.code === "no_done" && exit?.code === 0));
 
 async function prepare(job: JobRequest): Promise<Fault | undefined> {
   try {

@@ -5,7 +5,7 @@ import { OperatingError, sleep } from "../../../kernel/index.ts";
 import { type Child, type ChildStart, startChild } from "../child.ts";
 import type { WorkloadDeclaration } from "../declaration.ts";
 import type { JobHooks, JobRequest } from "../job-run.ts";
-import type { VerifiedArtifact } from "../outcome.ts";
+import { type JobOutcome, neverTaken, type VerifiedArtifact } from "../outcome.ts";
 import type { ChildEdges } from "../program.ts";
 import type { ExampleJob, PairsMessage } from "../protocol.ts";
 import { inputsOf } from "./inputs.ts";
@@ -19,6 +19,16 @@ export interface StagePlan {
   readonly jobsFolder: string;
   readonly seed: number;
   readonly signal?: AbortSignal;
+}
+
+export interface StageRun {
+  /** Who did it. */
+  readonly on: Child;
+  readonly outcome: JobOutcome;
+  readonly pairs: readonly PairsMessage[];
+  readonly progress: number;
+  /** Paths outside of its folders that the job changed. */
+  readonly strayed: readonly string[];
 }
 
 /** A program that waits so long after a job waits for the next one. */
@@ -49,6 +59,43 @@ export function createStage(plan: StagePlan, edges: ChildEdges) {
     return started;
   };
 
+  /** The child that waits, or a new one. */
+  const present = async (): Promise<Child> => {
+    if (child?.usable && !leaves) return child;
+    await child?.stop();
+    const started = await start();
+    if (started.ok) return started.child;
+    throw OperatingError.internal("WORKLOAD_CHECK_START", `It did not start again: ${started.fault.reason}.`, {
+      hint: "See the end of its log.",
+    });
+  };
+
+  /** One that goes without a word as it gets the job never had it: on a busy machine its end is heard late. A fresh one does it. */
+  const run = async (request: JobRequest, hooks: JobHooks = {}): Promise<StageRun> => {
+    const on = await present();
+    const own = [request.output_folder, request.scratch_folder, join(plan.folder, `child-${folders}`)];
+    const before = await treeOf(plan.folder, own);
+    const onFresh = () => {
+      leaves = true;
+      return run(request, hooks);
+    };
+    if (!on.usable && !leaves) return onFresh();
+    const pairs: PairsMessage[] = [];
+    let progress = 0;
+    const outcome = await on.runJob(request, {
+      signal: AbortSignal.any([plan.signal, hooks.signal].filter((each) => each !== undefined)),
+      progress(message) {
+        progress += 1;
+        hooks.progress?.(message);
+      },
+      pairs: (message) => pairs.push(message),
+    });
+    if (neverTaken(outcome) && !leaves) return onFresh();
+    if (outcome.status === "failed") stderrTail = outcome.stderr_tail || stderrTail;
+    const strayed = changesBetween(before, await treeOf(plan.folder, own));
+    return { on, outcome, pairs, progress, strayed };
+  };
+
   return {
     declaration,
     newFolder,
@@ -57,16 +104,7 @@ export function createStage(plan: StagePlan, edges: ChildEdges) {
     get stderrTail(): string {
       return stderrTail;
     },
-    /** The child that waits, or a new one. */
-    async present(): Promise<Child> {
-      if (child?.usable && !leaves) return child;
-      await child?.stop();
-      const started = await start();
-      if (started.ok) return started.child;
-      throw OperatingError.internal("WORKLOAD_CHECK_START", `It did not start again: ${started.fault.reason}.`, {
-        hint: "See the end of its log.",
-      });
-    },
+    present,
     /** Sees whether a child stays after its job. */
     async linger(on: Child): Promise<void> {
       await Promise.race([on.ended, sleep(edges.clock, LINGER_MS)]);
@@ -91,24 +129,7 @@ export function createStage(plan: StagePlan, edges: ChildEdges) {
         scratch_folder,
       };
     },
-    async run(on: Child, request: JobRequest, hooks: JobHooks = {}) {
-      const own = [request.output_folder, request.scratch_folder, join(plan.folder, `child-${folders}`)];
-      const before = await treeOf(plan.folder, own);
-      const pairs: PairsMessage[] = [];
-      let progress = 0;
-      const outcome = await on.runJob(request, {
-        signal: AbortSignal.any([plan.signal, hooks.signal].filter((each) => each !== undefined)),
-        progress(message) {
-          progress += 1;
-          hooks.progress?.(message);
-        },
-        pairs: (message) => pairs.push(message),
-      });
-      if (outcome.status === "failed") stderrTail = outcome.stderr_tail || stderrTail;
-      /** Paths outside of its folders that the job changed. */
-      const strayed = changesBetween(before, await treeOf(plan.folder, own));
-      return { outcome, pairs, progress, strayed };
-    },
+    run,
     /** What jobs made may be the input of later ones. */
     keep: (artifacts: readonly VerifiedArtifact[]) => void made.push(...artifacts),
     async close(): Promise<void> {

@@ -3,7 +3,7 @@ import { describeExit, type Fault, type JobOutcome } from "../outcome.ts";
 import type { ChildEdges } from "../program.ts";
 import { launch } from "../program.ts";
 import { EXIT_BAD_INPUT, EXIT_PREEMPTED, type ExampleJob, type Hello } from "../protocol.ts";
-import type { Stage } from "./stage.ts";
+import type { Stage, StageRun } from "./stage.ts";
 
 export interface CheckResult {
   /** What was tried, such as `job selfplay`. */
@@ -37,7 +37,7 @@ const judge = ({ note }: World, name: string, holds: boolean, good: string, bad:
 };
 
 /** What a deterministic program gives again. */
-const essenceOf = ({ outcome, pairs }: Awaited<ReturnType<Stage["run"]>>): string =>
+const essenceOf = ({ outcome, pairs }: StageRun): string =>
   JSON.stringify([
     outcome.artifacts.map(({ path, sha256 }) => `${path} ${sha256}`).sort(),
     pairs.flatMap(({ candidate, opponent, blocks }) => blocks.map((block) => [candidate, opponent, block])),
@@ -47,8 +47,7 @@ const essenceOf = ({ outcome, pairs }: Awaited<ReturnType<Stage["run"]>>): strin
 export async function tryKind(world: World, hello: Hello, example: ExampleJob): Promise<void> {
   const { stage, note } = world;
   const { kind } = example;
-  const on = await stage.present();
-  const first = await stage.run(on, await stage.requestOf(example));
+  const first = await stage.run(await stage.requestOf(example));
   const blocks = first.pairs.flatMap((message) => message.blocks).length;
   const completed = judge(
     world,
@@ -74,15 +73,15 @@ export async function tryKind(world: World, hello: Hello, example: ExampleJob): 
     "none; send one every few seconds, or a long job counts as silent",
   );
 
-  await stage.linger(on);
-  const again = await stage.present();
-  const second = await stage.run(again, await stage.requestOf(example));
+  await stage.linger(first.on);
+  const second = await stage.run(await stage.requestOf(example));
+  const isSame = second.on === first.on;
   const stayed = judge(
     world,
     `sequence ${kind}`,
-    second.outcome.status === "completed" && again === on,
-    `two jobs on process ${on.pid}`,
-    again === on
+    second.outcome.status === "completed" && isSame,
+    `two jobs on process ${first.on.pid}`,
+    isSame
       ? `the second job on one process: ${describeOutcome(second.outcome)}`
       : "it left after one job; stay and wait for the next, or declare one_child_per_job",
   );
@@ -102,11 +101,10 @@ export async function tryKind(world: World, hello: Hello, example: ExampleJob): 
 /** Cancels a job as soon as it says something. */
 export async function tryCancel(world: World, example: ExampleJob): Promise<void> {
   const { stage, edges, note } = world;
-  const on = await stage.present();
   const ending = new AbortController();
   const request = await stage.requestOf(example, example.long_parameters ?? example.parameters);
   const early = edges.clock.after(EARLY_MS, () => ending.abort("cancelled"));
-  const { outcome } = await stage.run(on, request, {
+  const { outcome } = await stage.run(request, {
     signal: ending.signal,
     progress: () => ending.abort("cancelled"),
   });
@@ -130,7 +128,7 @@ export async function tryCancel(world: World, example: ExampleJob): Promise<void
 
 export async function tryUnknownKind(world: World): Promise<void> {
   const { stage } = world;
-  const { outcome } = await stage.run(await stage.present(), await stage.requestOf({ kind: UNKNOWN_KIND }));
+  const { outcome } = await stage.run(await stage.requestOf({ kind: UNKNOWN_KIND }));
   judge(
     world,
     "bad input: unknown kind",

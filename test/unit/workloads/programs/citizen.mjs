@@ -13,7 +13,11 @@ const finish = (job, status) => {
   clearInterval(running?.timer);
   running = undefined;
   say({ type: "done", job_id: job.job_id, status });
-  if (breaks.has("leaves")) setTimeout(() => process.exit(0), 20);
+  // What comes until it has gone is nobody's, however long that takes.
+  if (breaks.has("leaves")) {
+    lines.removeAllListeners("line");
+    setTimeout(() => process.exit(0), 20);
+  }
 };
 
 const work = (job) => {
