@@ -184,7 +184,7 @@ describe("ringrift alerts, health, why and logs", () => {
     expect(await run("alerts", "lst")).toMatchObject({ code: 2, err: expect.stringMatching(/Did you mean list\?/) });
     const { writes } = await json("logs", "--writes");
     expect(writes.map(({ path }: { path: string }) => path.split("/").at(-1))).toEqual(["acknowledge", "close"]);
-    expect((await run("logs", "--writes")).out).toMatch(/200 +.* POST \/v1\/alerts\/.*\/acknowledge\n/);
+    expect((await run("logs", "--writes")).out).toMatch(/200 +.* POST \/v1\/alerts\/.*\/acknowledge +I am on it\n/);
   });
 
   test("judges the whole, part by part", async () => {

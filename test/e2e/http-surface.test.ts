@@ -53,6 +53,7 @@ describe("every answer", () => {
     const [alert] = (await surface.ask("socket", "/v1/alerts")).json.alerts as [{ id: string }];
     const ids: Readonly<Record<string, object>> = {
       getWork: { id: work_id },
+      getCurve: { id: work_id },
       getNode: { id: router.nodeId },
       getNodeHealth: { id: router.nodeId },
       getArtifact: { sha256 },

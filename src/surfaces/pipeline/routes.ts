@@ -15,7 +15,7 @@ export const pipelineOf = ({ pipeline }: ControlPorts): PipelineConsole => {
 };
 
 /** The pipeline, if it has this config. */
-function pipelineWith(ports: ControlPorts, configKey: string): PipelineConsole {
+export function pipelineWith(ports: ControlPorts, configKey: string): PipelineConsole {
   const pipeline = pipelineOf(ports);
   const known = pipeline.configKeys();
   if (known.includes(configKey)) return pipeline;

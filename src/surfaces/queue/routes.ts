@@ -6,6 +6,7 @@ import { assertSpeaksFor, enlist } from "../http/node-callers.ts";
 import type { ControlPorts } from "../http/ports.ts";
 import { refusalOf } from "../http/problem.ts";
 import { handle, type Route } from "../http/route.ts";
+import { pipelineWith } from "../pipeline/routes.ts";
 import * as wire from "./wire.ts";
 
 /** The signal of a caller that is answered at once. */
@@ -198,6 +199,7 @@ const operatorRoutes: readonly Route[] = [
     return { work_id, curves: curvesOf(ports, work_id) };
   }),
   handle(wire.listCurves, async ({ ports, params: { config: configKey }, query: { limit }, signal }) => {
+    pipelineWith(ports, configKey);
     const asked = { configKey, workType: "training", order: "newest", limit } as const;
     const runs = (await ports.work.queue.find(asked, signal)).map(({ work_id, state, started_at }) => ({
       ...{ work_id, state, started_at },

@@ -9,6 +9,7 @@ import { CURVE_LIMITS, LIVE_BOARD_LIMITS, METRIC_LIMITS } from "../../work/limit
 import { answersTo, document, dryRun, name, nodeId, note, offer, time, whole, word } from "../http/fields.ts";
 import { type Answer, defineRoute } from "../http/wire.ts";
 import { slots } from "../nodes/wire.ts";
+import { whereItRuns } from "../pipeline/wire.ts";
 
 const tag = "work";
 const MAX_IN_REQUEST = 1_000;
@@ -248,7 +249,7 @@ export const getCurve = defineRoute("getCurve", "GET /v1/work/jobs/{id}/curve", 
 });
 
 export const listCurves = defineRoute("listCurves", "GET /v1/loop/{config}/curves", {
-  tag,
+  ...whereItRuns,
   summary: "Per-step metrics of the newest training runs of a config.",
   params: () => z.strictObject({ config: name }),
   query: () => z.strictObject({ limit: whole(1, 20).default(4) }),
